@@ -1,0 +1,49 @@
+// Reading protein records from files and pipes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace biowarp {
+
+struct Record {
+  std::string id;           // first word of the header; "record_<n>" (n from 1) when there is none
+  std::string description;  // the rest of the header line
+  std::string sequence;     // letters as they stand in the file, line breaks removed, nothing else changed
+  std::int64_t index = 0;   // 0-based number in the whole input
+  std::int64_t line = 0;    // 1-based line of its header in `file`
+  std::string file;         // path as given, "-" for standard input
+};
+
+struct ReadOptions {
+  std::string sequence_column;  // CSV/TSV: name of the column with the letters; empty: "sequence" or "seq"
+  std::string id_column;        // CSV/TSV: empty: "id", "name" or none
+};
+
+// Streams records of one or more inputs, in order; memory does not grow with the input.
+//
+// FASTA (plain, gzip incl. several members, zstd; told by magic bytes, not by suffix) and CSV/TSV with a header line;
+// "-" is standard input. LF, CRLF and lone CR, a byte order mark, blank lines, a missing final line break, empty
+// records and old ';' comments are accepted. Text before the first '>' of a file without any header is one record.
+// Throws Error(input) for files that cannot be opened or decompressed (a truncated gzip included).
+class RecordReader {
+ public:
+  explicit RecordReader(std::vector<std::string> paths, ReadOptions options = {});
+  ~RecordReader();
+  RecordReader(RecordReader&&) noexcept;
+  RecordReader& operator=(RecordReader&&) noexcept;
+
+  // False at the end of the last input.
+  bool next(Record& record);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// All records of one file.
+std::vector<Record> read_fasta(const std::string& path, const ReadOptions& options = {});
+
+}  // namespace biowarp
