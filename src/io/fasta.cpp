@@ -18,8 +18,8 @@ bool is_pir(std::string_view header) {
 
 // First character that is not a blank, or '\0'.
 char first_character(std::string_view text) {
-  const std::string_view rest = trim(text);
-  return rest.empty() ? '\0' : rest[0];
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  return first == std::string_view::npos ? '\0' : text[first];
 }
 
 }  // namespace
