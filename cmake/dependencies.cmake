@@ -1,4 +1,6 @@
-# Every third-party library, found once. Each belongs to one folder of src/ (see cmake/folder.cmake users).
+# Every third-party library, found once. Each belongs to one folder of src/; docs/architecture.md has the table.
+list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
+
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
@@ -7,11 +9,12 @@ find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(CURL REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
-find_package(HDF5 REQUIRED COMPONENTS C)
-find_package(dnnl REQUIRED)
+find_package(OneDnn REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+# Debian names the serial library hdf5-serial.pc and makes hdf5.pc an alternative of it.
+pkg_search_module(hdf5 REQUIRED IMPORTED_TARGET hdf5 hdf5-serial)
 if(BIOWARP_CLI)
   find_package(CLI11 REQUIRED)
 endif()
