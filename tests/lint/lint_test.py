@@ -76,7 +76,7 @@ class Includes(Tree):
         self.assert_found("src/models/bad.cpp", "#include <zlib.h>\n", "zlib is at home in src/io")
 
     def test_third_party_in_public_header(self):
-        self.assert_found("include/biowarp/bad.h", "#include <fmt/format.h>\n", "fmt is at home in src")
+        self.assert_found("include/biowarp/bad.h", "#include <fmt/format.h>\n", "fmt is at home in src, cli")
 
     def test_system_header_in_public_header(self):
         self.assert_found("include/biowarp/bad.h", "#include <unistd.h>\n", "standard library")
