@@ -38,13 +38,13 @@ packages_of() {
     index(groups, " " $1 " ") && $wanted != "-" { print $wanted }' "$table"
 }
 
-is_installed() { dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
+is_installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
 # Packages that the configured sources do not offer (Ubuntu without "universe", for one).
 without_candidate() {
   local package
   for package; do
-    apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [^(]' || echo "$package"
+    [[ $(apt-cache policy "$package" 2>/dev/null) == *"Candidate: "[^\(]* ]] || echo "$package"
   done
 }
 
@@ -74,7 +74,7 @@ install_packages() {
   local absent
   absent=$(without_candidate "${missing[@]}")
   if [[ -n $absent ]]; then
-    say "the package sources of this machine do not offer:" $absent
+    say "the package sources of this machine do not offer: ${absent//$'\n'/ }"
     say "on Ubuntu enable them by: sudo add-apt-repository universe"
     return 1
   fi
