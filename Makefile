@@ -131,8 +131,8 @@ build/fuzz/build.ninja: $(stamp)/packages-fuzz
 .PHONY: fuzz
 fuzz: build/fuzz/build.ninja
 	$(say) "build: build/fuzz"
-	@cmake --build build/fuzz -j $(JOBS) -- $(silent)
-	@scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+	@cmake --build build/fuzz -j $(JOBS) --target fuzz_inputs fuzz_coverage -- $(silent)
+	@tests/fuzz/run_coverage.sh build/fuzz/bin tests/fuzz/corpus build/fuzz/found $(FUZZ_SECONDS)
 
 # --- measurements ---------------------------------------------------------------------------------------------------
 
