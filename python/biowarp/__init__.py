@@ -7,10 +7,12 @@
 (24, 1280)
 """
 
-from biowarp._core import __version__
+from biowarp import _core
 from biowarp.errors import BiowarpError, DeviceError, Error, InputError, InternalError, UsageError
-from biowarp.model import VOCABULARY, Model, ModelInfo
+from biowarp.model import VOCABULARY, MaskedPerplexity, Model, ModelInfo, PseudoPerplexity
 from biowarp.records import Record, iter_fasta, read_fasta
+
+__version__: str = _core.version
 
 __all__ = [
     "BiowarpError",
@@ -18,8 +20,10 @@ __all__ = [
     "Error",
     "InputError",
     "InternalError",
+    "MaskedPerplexity",
     "Model",
     "ModelInfo",
+    "PseudoPerplexity",
     "Record",
     "UsageError",
     "VOCABULARY",

@@ -5,7 +5,9 @@ Letters in shapes: n sequences, C hidden width, L residues of a sequence, V = 33
 
 from __future__ import annotations
 
+import math
 import os
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Sequence, Union
 
@@ -16,7 +18,7 @@ from biowarp._progress import Bar
 from biowarp.errors import InputError, UsageError
 from biowarp.records import Record
 
-__all__ = ["VOCABULARY", "Model", "ModelInfo"]
+__all__ = ["VOCABULARY", "MaskedPerplexity", "Model", "ModelInfo", "PseudoPerplexity"]
 
 #: Tokens of ESM-2 in the order of the columns of :meth:`Model.logits`.
 VOCABULARY: tuple[str, ...] = ("<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTIDPKQNFYMHWCXBUZO.-", "<null_1>", "<mask>")
@@ -63,6 +65,38 @@ class ModelInfo:
     notes: tuple[str, ...] = field(default=())
 
 
+@dataclass(frozen=True)
+class MaskedPerplexity:
+    """Result of :meth:`Model.perplexity`.
+
+    Attributes:
+        loss: mean negative log likelihood (natural log) over the scored residues.
+        perplexity: exp(loss).
+        positions: number of scored residues.
+    """
+
+    loss: float
+    perplexity: float
+    positions: int
+
+
+@dataclass(frozen=True)
+class PseudoPerplexity:
+    """Result of :meth:`Model.pseudo_perplexity`.
+
+    Attributes:
+        pll_sum: sum of the residues' natural log likelihoods, each with only itself masked.
+        pll_mean: pll_sum / positions.
+        pppl: exp(-pll_mean).
+        positions: number of residues.
+    """
+
+    pll_sum: float
+    pll_mean: float
+    pppl: float
+    positions: int
+
+
 class Model:
     """An ESM-2 model. Make one with :meth:`from_pretrained`.
 
@@ -94,7 +128,8 @@ class Model:
 
         Args:
             name: hub name (``"facebook/esm2_t33_650M_UR50D"``), short name (``"650M"``, ``"t33"``), folder, file,
-                or ``"random:650M"`` for random weights. Empty: the small demonstration model shipped with biowarp.
+                or ``"random:650M"`` for random weights. Empty: the small demonstration model shipped with biowarp, with
+                a warning that says so.
             revision: branch, tag or commit on the hub; empty: main.
             adapter: folder of a PEFT LoRA adapter to merge into the weights.
             dtype: ``"f32"``, ``"bf16"`` or ``"int8"``, the arithmetic of the matrix products. Results are float32.
@@ -120,6 +155,12 @@ class Model:
         )
         self._info = ModelInfo(**self._core.info())
         self._options = options
+        if self._info.demonstration:
+            warnings.warn(
+                f"using the demonstration model {self._info.name} that comes with biowarp. It is not Meta's ESM-2: "
+                "name a model for real work",
+                stacklevel=2,
+            )
         return self
 
     @property
@@ -152,10 +193,10 @@ class Model:
         Returns:
             float32 array [n, C]; a list of poolings or layers, even of one, adds its axis: [n, poolings, layers, C].
             With ``per_residue`` a list of n float32 arrays [L, C], or [layers, L, C] for a list of layers, without
-            rows for the begin and end tokens.
+            rows for the begin and end tokens. A protein without residues has zeros as its mean and maximum.
 
         Raises:
-            InputError: a letter that cannot be read; names sequence, character and column.
+            InputError: a letter that cannot be read; names sequence (from 1), character and column.
             UsageError: an unknown pooling or layer.
             DeviceError: a sequence too long for the memory of this machine.
             KeyboardInterrupt: between two batches.
@@ -208,6 +249,76 @@ class Model:
             InputError: the model has no trained contact head, or a letter cannot be read.
         """
         return self._each(self._core.contacts, sequences)
+
+    def perplexity(
+        self,
+        sequences: Protein | Iterable[Protein],
+        *,
+        mask_rate: float = 0.15,
+        scheme: str = "80/10/10",
+        random: str = "aa",
+        seed: int = 0,
+        max_length: int = 1022,
+    ) -> MaskedPerplexity:
+        """Masked-language-model loss and perplexity.
+
+        Each residue is selected with probability ``mask_rate``; the loss is the mean of -ln p(true letter) over all
+        selected residues of all sequences, p being the softmax over the vocabulary. Selection depends on ``seed``, the
+        number of the sequence and of the residue alone, so that models can be compared on the same residues.
+
+        Args:
+            sequences: one string or :class:`Record`, or several.
+            mask_rate: probability that a residue is selected.
+            scheme: ``"80/10/10"``: of the selected 80 % are masked, 10 % become a random letter, 10 % stay; or
+                ``"mask"``: all are masked.
+            random: random letters come from the 20 amino acids (``"aa"``) or all tokens (``"vocab"``).
+            seed: of the selection.
+            max_length: residues of each sequence that are used, from its start; 0: all.
+
+        Returns:
+            :class:`MaskedPerplexity` with Python float numbers.
+
+        Raises:
+            InputError: the model has no language-model head, or a letter cannot be read.
+            UsageError: a rate, scheme or letter source that does not exist.
+        """
+        texts, _ = _texts(sequences)
+        return MaskedPerplexity(*self._core.masked_loss(texts, mask_rate, scheme, random, seed, max_length))
+
+    def pseudo_log_likelihood(self, sequences: Protein | Iterable[Protein]) -> FloatArray | list[FloatArray]:
+        """Log likelihood of each residue with only that residue masked (L forward passes for L residues).
+
+        Args:
+            sequences: one string or :class:`Record`, or several.
+
+        Returns:
+            float64 array [L] of natural logs for one sequence, a list of them for several.
+
+        Raises:
+            InputError: the model has no language-model head, or a letter cannot be read.
+        """
+        return self._each(self._core.pseudo_log_likelihood, sequences)
+
+    def pseudo_perplexity(self, sequences: Protein | Iterable[Protein]) -> PseudoPerplexity:
+        """Pseudo-perplexity over all residues of all sequences.
+
+        Args:
+            sequences: one string or :class:`Record`, or several.
+
+        Returns:
+            :class:`PseudoPerplexity` with Python float numbers.
+
+        Raises:
+            InputError: the model has no language-model head, a letter cannot be read, or there are no residues.
+        """
+        texts, _ = _texts(sequences)
+        positions, total = 0, 0.0
+        for text in texts:
+            logs = self._core.pseudo_log_likelihood(text)
+            positions, total = positions + len(logs), total + float(logs.sum())
+        if positions == 0:
+            raise InputError("pseudo-perplexity: expected at least one residue, got none")
+        return PseudoPerplexity(total, total / positions, math.exp(-total / positions), positions)
 
     def _each(
         self, compute: Callable[[str], FloatArray], sequences: Protein | Iterable[Protein]
@@ -262,5 +373,7 @@ def _text(sequence: Protein, number: int) -> str:
     if isinstance(sequence, str):
         return str(sequence)
     if isinstance(sequence, Record):
+        if sequence.error:
+            raise InputError(f"{sequence.file}:{sequence.line}: record {sequence.id}: {sequence.error}")
         return sequence.sequence
     raise TypeError(f"sequence {number}: expected a str or a biowarp.Record, got {type(sequence).__name__}")

@@ -24,6 +24,7 @@ class Record:
         index: 0-based number in the whole input.
         line: 1-based line of its header in ``file``.
         file: path as given, ``-`` for standard input.
+        error: empty, or why the record cannot be used (a table row with too few columns); then it has no sequence.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Record:
     index: int = 0
     line: int = 0
     file: str = ""
+    error: str = ""
 
 
 def iter_fasta(
@@ -39,13 +41,13 @@ def iter_fasta(
 ) -> Iterator[Record]:
     """Streams the records of one or more files, in order; memory does not grow with the files.
 
-    FASTA, plain or compressed with gzip or zstd (told by content, not by name), and CSV or TSV with a header line;
-    ``"-"`` is standard input. Bytes of a header that are not UTF-8 show as ``\\xNN``.
+    FASTA, PIR and CSV or TSV with a header line, plain or compressed with gzip or zstd, told by content and not by
+    name; ``"-"`` is standard input. Headers are UTF-8; one that is not is taken as Latin-1.
 
     Args:
         paths: a path or several.
         sequence_column: CSV/TSV: the column with the letters; empty: ``sequence`` or ``seq``.
-        id_column: CSV/TSV: the column with the ids; empty: ``id``, ``name`` or none.
+        id_column: CSV/TSV: the column with the ids; empty: ``id``, ``name``, ``entry`` or ``accession``.
 
     Raises:
         InputError: a file cannot be opened, decompressed or read as records.

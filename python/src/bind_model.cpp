@@ -1,13 +1,11 @@
 // Model. Shapes: n sequences, P poolings, K layers, C hidden width, L residues, V = 33 tokens.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-
-#include <optional>
 
 #include "arrays.h"
 #include "bindings.h"
 #include "biowarp/model.h"
+#include "biowarp/perplexity.h"
 #include "fork_gate.h"
 
 namespace biowarp::python {
@@ -24,7 +22,8 @@ auto without_gil(const Compute& compute) {
   return compute();
 }
 
-// Asks Python for pending signals after every batch, so that Ctrl-C ends a long call, and reports to `callback`.
+// Asks Python for pending signals after every batch, so that Ctrl-C ends a long call, and reports to
+// `callback`.
 Progress make_progress(const nb::object& callback) {
   return [callback = callback.ptr()](std::int64_t done, std::int64_t total) {
     const nb::gil_scoped_acquire acquire;
@@ -79,8 +78,9 @@ nb::dict info(const Model& model) {
   return to;
 }
 
-Array encode(const Model& model, const std::vector<std::string>& sequences, const std::vector<std::string>& pooling,
-             const std::vector<int>& layers, std::int64_t tokens, const nb::object& progress) {
+Array encode(const Model& model, const std::vector<std::string>& sequences,
+             const std::vector<std::string>& pooling, const std::vector<int>& layers, std::int64_t tokens,
+             const nb::object& progress) {
   EncodeOptions options;
   options.layers = layers;
   options.tokens = tokens;
@@ -92,8 +92,8 @@ Array encode(const Model& model, const std::vector<std::string>& sequences, cons
     }
     return model.encode(sequences, options);
   });
-  return to_numpy(std::move(result.pooled), {sequences.size(), pooling.size(), layers.size(),
-                                             static_cast<std::size_t>(result.hidden)});
+  return to_numpy(std::move(result.pooled),
+                  {sequences.size(), pooling.size(), layers.size(), static_cast<std::size_t>(result.hidden)});
 }
 
 nb::list encode_per_residue(const Model& model, const std::vector<std::string>& sequences,
@@ -135,20 +135,41 @@ nb::ndarray<nb::numpy, double> pseudo_log_likelihood(const Model& model, const s
   return to_numpy(std::move(values), {length});
 }
 
+nb::tuple masked_loss(const Model& model, const std::vector<std::string>& sequences, double rate,
+                      const std::string& scheme, const std::string& random, std::uint64_t seed,
+                      std::int64_t max_length) {
+  const MaskedLoss result = without_gil([&] {
+    MaskOptions masks;
+    masks.rate = rate;
+    masks.scheme = parse_mask_scheme(scheme);
+    masks.random = parse_random_letters(random);
+    masks.seed = seed;
+    return biowarp::masked_loss(model, sequences, masks, max_length);
+  });
+  return nb::make_tuple(result.loss, result.perplexity, result.positions);
+}
+
 }  // namespace
 
 void bind_model(nb::module_& module) {
   nb::class_<Model>(module, "Model", "A loaded model; see biowarp.Model.")
-      .def_static("load", &load, nb::arg("name"), nb::arg("revision"), nb::arg("adapter"), nb::arg("precision"),
-                  nb::arg("threads"), nb::arg("tanh_gelu"))
+      .def_static("load", &load, nb::arg("name"), nb::arg("revision"), nb::arg("adapter"),
+                  nb::arg("precision"), nb::arg("threads"), nb::arg("tanh_gelu"))
       .def("info", &info, "Fields of biowarp.ModelInfo.")
       .def("encode", &encode, nb::arg("sequences"), nb::arg("pooling"), nb::arg("layers"), nb::arg("tokens"),
            nb::arg("progress").none(), "[n, P, K, C] float32.")
-      .def("encode_per_residue", &encode_per_residue, nb::arg("sequences"), nb::arg("layers"), nb::arg("tokens"),
-           nb::arg("progress").none(), "n arrays [K, L, C] float32.")
+      .def("encode_per_residue", &encode_per_residue, nb::arg("sequences"), nb::arg("layers"),
+           nb::arg("tokens"), nb::arg("progress").none(), "n arrays [K, L, C] float32.")
       .def("logits", &logits, nb::arg("sequence"), "[L + 2, V] float32.")
       .def("contacts", &contacts, nb::arg("sequence"), "[L, L] float32.")
-      .def("pseudo_log_likelihood", &pseudo_log_likelihood, nb::arg("sequence"), "[L] float64.");
+      .def("pseudo_log_likelihood", &pseudo_log_likelihood, nb::arg("sequence"), "[L] float64.")
+      .def(
+          "masked_loss", &masked_loss, nb::arg("sequences"), nb::arg("rate"), nb::arg("scheme"),
+          nb::arg("random"), nb::arg("seed"), nb::arg("max_length"),
+          nb::sig(
+              "def masked_loss(self, sequences: list[str], rate: float, scheme: str, random: str, seed: int, "
+              "max_length: int) -> tuple[float, float, int]"),
+          "(loss, perplexity, positions).");
 }
 
 }  // namespace biowarp::python

@@ -9,7 +9,7 @@ namespace biowarp::python {
 
 namespace nb = nanobind;
 
-// Text from files as a Python str; bytes that are not UTF-8 show as \xNN instead of failing.
+// Text as a Python str; bytes that are not UTF-8 (of a path) show as \xNN instead of failing.
 nb::str to_str(const std::string& text);
 
 void bind_errors(nb::module_& module);

@@ -59,7 +59,8 @@ void ForkGate::reset_in_child() {
 
 void bind_fork(nb::module_& module) {
   // os.register_at_fork, not pthread_atfork: a progress callback may want the GIL before its call can end.
-  module.def("_before_fork", [] { ForkGate::instance().close(); }, nb::call_guard<nb::gil_scoped_release>());
+  module.def(
+      "_before_fork", [] { ForkGate::instance().close(); }, nb::call_guard<nb::gil_scoped_release>());
   module.def("_after_fork_in_parent", [] { ForkGate::instance().open(); });
   module.def("_after_fork_in_child", [] { ForkGate::reset_in_child(); });
   const nb::object register_at_fork = nb::module_::import_("os").attr("register_at_fork");

@@ -1,7 +1,8 @@
 // Lets fork() happen only while no thread computes.
 //
-// A child process has the forking thread alone. Were another thread inside a model at that moment, its locks would
-// stay locked in the child for ever. So calls that compute pass the gate, and fork() closes it for its duration.
+// A child process has the forking thread alone. Were another thread inside a model at that moment, its locks
+// would stay locked in the child for ever. So calls that compute pass the gate, and fork() closes it for its
+// duration.
 #pragma once
 
 #include <condition_variable>

@@ -16,7 +16,8 @@ def examples() -> Path:
 
 @pytest.fixture(scope="session")
 def model() -> biowarp.Model:
-    return biowarp.Model.from_pretrained()
+    with pytest.warns(UserWarning, match="demonstration model"):
+        return biowarp.Model.from_pretrained()
 
 
 @pytest.fixture(scope="session")

@@ -58,7 +58,16 @@ def test_header_that_is_not_utf8(tmp_path):
     path = tmp_path / "latin1.fasta"
     path.write_bytes(b">p prot\xe9ine\nMK\n")
     (record,) = biowarp.read_fasta(path)
-    assert record.description == r"prot\xe9ine"
+    assert record.description == "protéine"
+
+
+def test_a_table_row_without_its_column(tmp_path, model):
+    path = tmp_path / "t.tsv"
+    path.write_text("id\tsequence\na\tMK\nb\n")
+    good, bad = biowarp.read_fasta(path)
+    assert good.error == "" and bad.error and bad.sequence == ""
+    with pytest.raises(biowarp.InputError, match="record b"):
+        model.encode([good, bad])
 
 
 def test_records_travel_between_processes(proteins):
