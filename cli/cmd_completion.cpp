@@ -15,10 +15,8 @@ std::string option_names(const Command& command) {
   command.declare(app);
   std::string names;
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames())
-      names += " --" + name;
-    for (const std::string& name : option->get_snames())
-      names += " -" + name;
+    for (const std::string& name : option->get_lnames()) names += " --" + name;
+    for (const std::string& name : option->get_snames()) names += " -" + name;
   }
   return names.empty() ? names : names.substr(1);
 }

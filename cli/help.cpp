@@ -78,8 +78,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string indented_lines(const char* text) {
   std::string out;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    out += "  " + line + "\n";
+  for (std::string line; std::getline(lines, line);) out += "  " + line + "\n";
   return out;
 }
 

@@ -25,8 +25,7 @@ class JsonObject {
   JsonObject& add(std::string_view name, const JsonObject& value) { return add_raw(name, value.text()); }
   JsonObject& add(std::string_view name, const std::vector<JsonObject>& values) {
     std::string list;
-    for (const JsonObject& value : values)
-      list += (list.empty() ? "" : ", ") + value.text();
+    for (const JsonObject& value : values) list += (list.empty() ? "" : ", ") + value.text();
     return add_raw(name, "[" + list + "]");
   }
 

@@ -14,11 +14,17 @@
 #include "command.h"
 #include "help.h"
 
+Command bench_command();
 Command completion_command();
+Command contacts_command();
+Command perplexity_command();
 
 const std::vector<CommandRow>& command_rows() {
   static const std::vector<CommandRow> rows{
-      {"Shell", completion_command()},
+      {"Sequences to results", contacts_command()},
+      {"Sequences to results", perplexity_command()},
+      {"This machine", bench_command()},
+      {"This machine", completion_command()},
   };
   return rows;
 }
@@ -81,8 +87,7 @@ int dispatch(int argc, char** argv) {
   }
   const bool asks_help = first == "help";
   const std::string name = asks_help ? argv[2] : first;
-  if (name.starts_with("-"))
-    return report(fmt::format("expected a command before '{}'", name), ErrorKind::usage);
+  if (name.starts_with("-")) return report(fmt::format("expected a command before '{}'", name), ErrorKind::usage);
   const Command* command = find_command(name);
   if (!command) return unknown_command(name);
   if (!asks_help) return run_command(*command, argc - 1, argv + 1);
@@ -102,9 +107,8 @@ int dispatch_guarded(int argc, char** argv) {
     return report("out of memory; a smaller --tokens, fewer --threads or a smaller model needs less",
                   ErrorKind::device);
   } catch (const std::exception& error) {
-    return report(
-        fmt::format("{} (a defect of biowarp; please report it with the command line)", error.what()),
-        ErrorKind::internal);
+    return report(fmt::format("{} (a defect of biowarp; please report it with the command line)", error.what()),
+                  ErrorKind::internal);
   }
 }
 

@@ -34,12 +34,10 @@ biowarp::ModelOptions ModelFlags::read() const {
   if (device_ == "cuda" || device_.starts_with("cuda:") || device_ == "gpu") {
     throw biowarp::Error(
         biowarp::ErrorKind::device,
-        fmt::format("--device {}: this build of biowarp computes on the CPU only; use --device cpu",
-                    device_));
+        fmt::format("--device {}: this build of biowarp computes on the CPU only; use --device cpu", device_));
   }
   if (device_ != "auto" && device_ != "cpu") {
-    throw biowarp::Error(biowarp::ErrorKind::usage,
-                         fmt::format("expected --device auto or cpu, got '{}'", device_));
+    throw biowarp::Error(biowarp::ErrorKind::usage, fmt::format("expected --device auto or cpu, got '{}'", device_));
   }
   biowarp::ModelOptions options;
   options.name = name_;
@@ -52,8 +50,8 @@ biowarp::ModelOptions ModelFlags::read() const {
 }
 
 void InputFlags::declare(CLI::App& app, bool required) {
-  auto* files = app.add_option(
-      "IN", paths, "FASTA (plain, gzip, zstd) or CSV/TSV files, in this order; - is standard input");
+  auto* files =
+      app.add_option("IN", paths, "FASTA (plain, gzip, zstd) or CSV/TSV files, in this order; - is standard input");
   files->type_name("FILE")->required(required);
   app.add_option("--seq-col", read.sequence_column, "CSV/TSV: column with the sequence (sequence or seq)")
       ->type_name("NAME")
@@ -63,14 +61,12 @@ void InputFlags::declare(CLI::App& app, bool required) {
       ->group(kInputGroup);
   app.add_flag("--strip-gaps", letters.strip_gaps, "drop '-' and '.' instead of reading them as gap tokens")
       ->group(kInputGroup);
-  app.add_flag("--soft-mask", letters.soft_mask_to_x,
-               "read lower-case letters as X instead of upper-casing them")
+  app.add_flag("--soft-mask", letters.soft_mask_to_x, "read lower-case letters as X instead of upper-casing them")
       ->group(kInputGroup);
 }
 
 void declare_tokens(CLI::App& app, std::int64_t& tokens) {
-  app.add_option("--tokens", tokens,
-                 "tokens of a batch; 0 (default): chosen from the model and the free memory")
+  app.add_option("--tokens", tokens, "tokens of a batch; 0 (default): chosen from the model and the free memory")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber)
       ->group(kModelGroup);
@@ -84,13 +80,11 @@ biowarp::Model load_model(const ModelFlags& flags) {
   biowarp::Model model = biowarp::Model::load(flags.read());
   const biowarp::ModelInfo& info = model.info();
   if (info.demonstration) {
-    fmt::print(
-        stderr,
-        "biowarp: using the demonstration model {} that comes with biowarp. It is not Meta's ESM-2: name a "
-        "model with --model for real work.\n",
-        info.name);
+    fmt::print(stderr,
+               "biowarp: using the demonstration model {} that comes with biowarp. It is not Meta's ESM-2: name a "
+               "model with --model for real work.\n",
+               info.name);
   }
-  for (const std::string& note : info.notes)
-    fmt::print(stderr, "biowarp: {}\n", note);
+  for (const std::string& note : info.notes) fmt::print(stderr, "biowarp: {}\n", note);
   return model;
 }

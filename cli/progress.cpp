@@ -5,12 +5,9 @@
 
 #include <cstdio>
 
-ProgressLine::ProgressLine(std::string unit)
-    : unit_(std::move(unit)), terminal_(isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine(std::string unit) : unit_(std::move(unit)), terminal_(isatty(STDERR_FILENO) == 1) {}
 
-ProgressLine::~ProgressLine() {
-  clear();
-}
+ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::update(std::int64_t done, std::int64_t total) {
   const auto now = Clock::now();
@@ -19,8 +16,7 @@ void ProgressLine::update(std::int64_t done, std::int64_t total) {
   drawn_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
-  std::string line =
-      total < 0 ? fmt::format("{} {}", done, unit_) : fmt::format("{} of {} {}", done, total, unit_);
+  std::string line = total < 0 ? fmt::format("{} {}", done, unit_) : fmt::format("{} of {} {}", done, total, unit_);
   line += fmt::format(", {:.1f}/s", rate);
   if (total >= done && rate > 0) {
     line += fmt::format(", {} left", duration_text(static_cast<double>(total - done) / rate));
