@@ -18,11 +18,13 @@ Command bench_command();
 Command completion_command();
 Command contacts_command();
 Command perplexity_command();
+Command pull_command();
 
 const std::vector<CommandRow>& command_rows() {
   static const std::vector<CommandRow> rows{
       {"Sequences to results", contacts_command()},
       {"Sequences to results", perplexity_command()},
+      {"Models", pull_command()},
       {"This machine", bench_command()},
       {"This machine", completion_command()},
   };
