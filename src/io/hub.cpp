@@ -86,8 +86,8 @@ class Pull {
       fail_usage("HF_HUB_OFFLINE is set: unset it to download {}", options_.repo);
     }
     list_repository();
-    create_folders();
     const HubFiles chosen = choose_hub_files(names_, options_.repo);
+    create_folders();
     add_files(chosen.files);
     if (!chosen.index.empty()) add_files(shards_named_in(chosen.index));
     check_space();
