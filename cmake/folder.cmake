@@ -3,7 +3,8 @@
 #   its *_test.cpp files. DEPENDS are other folders (public), LIBRARIES third-party targets (private to the folder).
 include(GoogleTest OPTIONAL)
 
-set(BIOWARP_WARNINGS -Wall -Wextra $<$<BOOL:${BIOWARP_WERROR}>:-Werror>)
+# -Wno-restrict: g++ 12 takes std::string::insert and operator+ for overlapping copies.
+set(BIOWARP_WARNINGS -Wall -Wextra -Wno-restrict $<$<BOOL:${BIOWARP_WERROR}>:-Werror>)
 set_property(GLOBAL PROPERTY BIOWARP_FOLDERS "")
 
 function(biowarp_folder name)
