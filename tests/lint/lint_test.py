@@ -18,6 +18,7 @@ CLEAN = {
     "src/base/fail.h": '// Throws.\n#pragma once\n#include <fmt/format.h>\n#include "biowarp/error.h"\n',
     "src/io/gzip.cpp": '#include <sys/stat.h>\n#include <zlib.h>\n#include "base/fail.h"\n',
     "src/ops/common/simd.h": "// Vectors.\n#pragma once\n#include <hwy/highway.h>\n",
+    "src/ops/common/loop-inl.h": "// Loops.\n#if defined(LOOP_H) == defined(HWY_TARGET_TOGGLE)\n#endif\n",
     "src/ops/gemm/gemm.h": '// Products.\n#pragma once\n#include "ops/common/simd.h"\n',
     "src/ops/pool/pool.cpp": '#include "ops/common/simd.h"\n',
     "src/models/esm2.h": "// Model.\n#pragma once\n",
@@ -67,7 +68,9 @@ class Includes(Tree):
         self.assert_found("src/ops/pool/bad.cpp", '#include "ops/gemm/gemm.h"\n', "op pool must not include op gemm")
 
     def test_only_tests_reach_through(self):
-        self.assert_found("src/models/bad.cpp", '#include "ops/gemm/gemm.h"\n', "src/models may include")
+        self.write("src/tasks/good_test.cpp", '#include "nn/block.h"\n')
+        self.write("src/nn/block.h", "// Block.\n#pragma once\n")
+        self.assert_found("src/tasks/bad.cpp", '#include "nn/block.h"\n', "src/tasks may include")
 
     def test_test_reaches_up(self):
         self.assert_found("src/base/bad_test.cpp", '#include "models/esm2.h"\n', "src/base may include")
@@ -143,6 +146,9 @@ class Sources(Tree):
 
     def test_pragma_once(self):
         self.assert_found("src/base/bad.h", "// Text.\nint f();\n", "#pragma once")
+
+    def test_highway_guard(self):
+        self.assert_found("src/ops/bad-inl.h", "// Text.\n#pragma once\n", "HWY_TARGET_TOGGLE")
 
     def test_contract(self):
         self.assert_found("src/base/bad.h", "#pragma once\nint f();\n", "contract")
