@@ -1,0 +1,109 @@
+#include "models/open_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/fail.h"
+#include "models/bind.h"
+#include "models/checkpoint.h"
+#include "models/locate_model.h"
+#include "models/settings.h"
+
+namespace biowarp {
+namespace {
+
+OpenedModel open_random(const ModelLocation& location) {
+  OpenedModel model;
+  model.config = location.random_config;
+  model.params = random_params(model.config, location.random_seed);
+  model.name = location.name;
+  model.format = "random";
+  model.notes.emplace_back("random weights: results mean nothing, only times do");
+  return model;
+}
+
+Naming naming_of(const WeightFile& file) {
+  if (const auto naming = recognise_naming(file.tensors)) return *naming;
+  constexpr std::size_t kShown = 5;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(kShown, file.tensors.size()); ++i)
+    names.push_back(file.tensors[i].name);
+  fail_input(
+      "{}: no ESM-2 in it: none of the names of transformers, NVIDIA, fair-esm or ESME; it has {} "
+      "tensors{}{}",
+      file.path, file.tensors.size(), names.empty() ? "" : ", first ", fmt::join(names, ", "));
+}
+
+// A contact head whose values are not finite was never trained: exported checkpoints carry such (S43).
+bool finite(const StoredParam& param) {
+  std::vector<float> values(static_cast<std::size_t>(param.rows));
+  param.parts[0].read(0, param.rows, values.data());
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+}
+
+void note_heads(OpenedModel& model, const Placement& placement) {
+  if (!model.config.has_lm_head) {
+    model.notes.emplace_back(
+        "no language-model head in this checkpoint: embeddings and contacts only, no logits, scores or "
+        "perplexity");
+  }
+  if (!model.config.has_contact_head) {
+    model.notes.emplace_back("no contact head in this checkpoint: no contacts");
+  }
+  if (!placement.classifier.empty()) {
+    model.notes.push_back(fmt::format("task head ignored: {}", fmt::join(placement.classifier, ", ")));
+  }
+}
+
+// Settings that change results, for the hash.
+std::string identity_of(const Esm2Config& config) {
+  return fmt::format("esm2 {} {} {} {} {} eps {} dropout {} gelu {} rotary {}", config.layers, config.hidden,
+                     config.heads, config.feed_forward, config.vocabulary, config.layer_norm_eps,
+                     config.token_dropout, config.tanh_gelu, fmt::join(config.inv_freq, " "));
+}
+
+std::string format_of(const Checkpoint& checkpoint, Naming naming) {
+  const bool described = checkpoint.config || !checkpoint.weights.metadata.empty() || naming == Naming::esme;
+  return described ? std::string(table_of(naming).title) : "state_dict";
+}
+
+OpenedModel open_located(const ModelLocation& location, const OpenModelOptions& options) {
+  const CheckpointFiles files = find_checkpoint_files(location.path);
+  const Checkpoint checkpoint = open_checkpoint(files);
+  refuse_other_architectures(checkpoint);
+  const Naming naming = naming_of(checkpoint.weights);
+  const Placement placement = place_tensors(checkpoint, naming);
+
+  OpenedModel model;
+  model.name = location.name;
+  model.path = location.path;
+  model.format = format_of(checkpoint, naming);
+  model.demonstration = location.demonstration;
+  model.config = derive_config(checkpoint, naming, placement, files.weights, model.notes);
+  model.config.tanh_gelu = options.tanh_gelu;
+
+  BindOptions bind;
+  bind.interleaved_qkv = !checkpoint.config || checkpoint.config->qkv_weight_interleaved.value_or(true);
+  auto params = bind_params(checkpoint, naming, placement, model.config, bind);
+  if (model.config.has_contact_head &&
+      !(finite(params.at("contact.weight")) && finite(params.at("contact.bias")))) {
+    model.config.has_contact_head = false;
+    params.erase("contact.weight");
+    params.erase("contact.bias");
+    model.notes.emplace_back("the contact head holds values that are not finite: it is not used");
+  }
+  note_heads(model, placement);
+  model.params = std::make_shared<StoredParams>(std::move(params), model.config.head_width(),
+                                                checkpoint.weights.maps, identity_of(model.config));
+  return model;
+}
+
+}  // namespace
+
+OpenedModel open_model(const OpenModelOptions& options) {
+  const ModelLocation location = locate_model(options.name, options.revision);
+  if (location.path.empty()) return open_random(location);
+  return open_located(location, options);
+}
+
+}  // namespace biowarp
