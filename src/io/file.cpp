@@ -108,6 +108,15 @@ void AtomicFile::commit() {
   sync_folder_of(target_);
 }
 
+void publish_file(const std::string& partial, const std::string& target) {
+  {
+    const Descriptor opened{open(partial.c_str(), O_RDWR | O_CLOEXEC)};
+    if (opened.number < 0 || fsync(opened.number) != 0) fail_system("flush", partial);
+  }
+  if (rename(partial.c_str(), target.c_str()) != 0) fail_system("rename", partial);
+  sync_folder_of(target);
+}
+
 std::string read_text(const std::string& path) {
   const MappedFile file(path);
   const auto bytes = file.bytes();

@@ -54,6 +54,9 @@ class AtomicFile {
   bool keep_ = false;
 };
 
+// Gives a finished file its final name: contents to disk, rename, folder to disk.
+void publish_file(const std::string& partial, const std::string& target);
+
 // Whole file as text; Error(input) when it cannot be read.
 std::string read_text(const std::string& path);
 // Atomic replacement of a whole file.
