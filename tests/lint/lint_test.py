@@ -136,6 +136,14 @@ class Sources(Tree):
         self.write("src/base/good.cpp", '// never exit(1)\nvoid on_exit(); const char* k = "abort()"; int x = exit_code(1);\n')
         self.assertEqual(list(check_sources.problems(self.root)), [])
 
+    def test_public_without_mark(self):
+        head = "// Text.\n#pragma once\n"
+        for line in ("int f(int x);", "std::vector<int> f(", "class Model {", "class Bad : public Error {"):
+            self.assert_found("include/biowarp/bad.h", f"{head}{line}\n", "BIOWARP_API")
+        good = ("BIOWARP_API int f();", "class BIOWARP_API Model {", "inline int f() {", "struct Row {", "class Later;")
+        self.write("include/biowarp/bad.h", head + "\n".join(good) + "\n")
+        self.assertEqual(list(check_sources.problems(self.root)), [])
+
     def test_long_file(self):
         self.write("src/base/good.cpp", "int x;\n" * 600)
         self.assert_found("src/base/bad.cpp", "int x;\n" * 601, "601 lines")
