@@ -28,7 +28,7 @@ CMAKE_ARGS ?=
 venv := build/venv
 python := $(venv)/bin/python
 stamp := build/stamp
-ccache := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+ccache = $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 silent := $(if $(MAKE_TERMOUT),,--quiet)
 say := @printf '%s\n'
 
