@@ -20,6 +20,7 @@ Command contacts_command();
 Command embed_command();
 Command extract_command();
 Command perplexity_command();
+Command pull_command();
 
 const std::vector<CommandRow>& command_rows() {
   static const std::vector<CommandRow> rows{
@@ -27,6 +28,7 @@ const std::vector<CommandRow>& command_rows() {
       {"Sequences to results", contacts_command()},
       {"Sequences to results", perplexity_command()},
       {"Sequences to results", extract_command()},
+      {"Models", pull_command()},
       {"This machine", bench_command()},
       {"This machine", completion_command()},
   };

@@ -8,7 +8,10 @@ namespace biowarp::fuzz {
 
 std::span<const Target> targets() {
   static constexpr Target kTargets[] = {
+      {"fasta", fuzz_fasta},
       {"letters", fuzz_letters},
+      {"packed", fuzz_packed},
+      {"table", fuzz_table},
   };
   return kTargets;
 }

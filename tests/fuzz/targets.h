@@ -15,7 +15,10 @@ namespace biowarp::fuzz {
 
 using Bytes = std::span<const std::byte>;
 
+void fuzz_fasta(Bytes bytes);
 void fuzz_letters(Bytes bytes);
+void fuzz_packed(Bytes bytes);
+void fuzz_table(Bytes bytes);
 
 struct Target {
   std::string_view name;
