@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "io/json.h"
 #include "io/safetensors.h"
+#include "io/torch_file.h"
 
 namespace biowarp {
 namespace {
@@ -82,6 +83,7 @@ WeightFile open_weight_file(const std::string& path) {
     if (starts_with(bytes, format.magic)) fail_input("{}: {}", path, format.advice);
   }
   if (looks_like_safetensors(bytes)) return open_safetensors(file);
+  if (looks_like_torch(bytes)) return open_torch_file(file);
   fail_input("{}: neither a safetensors nor a torch file", path);
 }
 

@@ -1,5 +1,5 @@
-// Random weights of any size without a file: every value is a pure function of (seed, parameter name, index), so that
-// reads in any order and on any thread agree.
+// Random weights of any size without a file: every value is a pure function of (seed, parameter name, index),
+// so that reads in any order and on any thread agree.
 #include <map>
 
 #include "base/fail.h"
@@ -17,9 +17,11 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Roughly normal, mean 0 and variance 1: the sum of four 16-bit uniforms, scaled (Irwin-Hall). Fast enough for 15B.
+// Roughly normal, mean 0 and variance 1: the sum of four 16-bit uniforms, scaled (Irwin-Hall). Fast enough
+// for 15B.
 float roughly_normal(std::uint64_t bits) {
-  const auto sum = static_cast<float>((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
+  const auto sum =
+      static_cast<float>((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
   constexpr float kMean = 2.0f * 65535.0f;
   constexpr float kDeviation = 65536.0f * 0.57735027f;  // sqrt(4 / 12)
   return (sum - kMean) / kDeviation;
@@ -31,7 +33,8 @@ class RandomParams : public ParamSource {
     for (const ParamSpec& spec : esm2_params(config)) {
       if (spec.required) specs_.emplace(spec.name, spec);
     }
-    identity_.add(&config.layers, sizeof config.layers * 3).add(&config.feed_forward, sizeof config.feed_forward);
+    identity_.add(&config.layers, sizeof config.layers * 3)
+        .add(&config.feed_forward, sizeof config.feed_forward);
     identity_.add(&seed, sizeof seed);
   }
 
@@ -52,11 +55,14 @@ class RandomParams : public ParamSource {
   static float value(ParamRole role, std::uint64_t stream, std::uint64_t index) {
     constexpr float kInitializerRange = 0.02f;
     switch (role) {
-      case ParamRole::norm_weight: return 1.0f;
+      case ParamRole::norm_weight:
+        return 1.0f;
       case ParamRole::norm_bias:
-      case ParamRole::bias: return 0.0f;
+      case ParamRole::bias:
+        return 0.0f;
       case ParamRole::weight:
-      case ParamRole::embedding: return kInitializerRange * roughly_normal(mix(stream + index));
+      case ParamRole::embedding:
+        return kInitializerRange * roughly_normal(mix(stream + index));
     }
     return 0.0f;
   }
