@@ -53,7 +53,8 @@ struct Embeddings {
   std::int64_t layers = 0;               // number of layers asked for
   std::int64_t poolings = 0;
   std::int64_t hidden = 0;               // C
-  std::vector<float> pooled;             // [n, poolings, layers, C], input order
+  // [n, poolings, layers, C], sequences in input order, layers ascending; zeros where mean or max has no residues
+  std::vector<float> pooled;
   std::vector<std::vector<float>> per_residue;  // n times [layers, L_i, C]; empty unless asked for
 };
 

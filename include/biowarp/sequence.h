@@ -15,21 +15,26 @@ struct Record {
   std::int64_t index = 0;   // 0-based number in the whole input
   std::int64_t line = 0;    // 1-based line of its header in `file`
   std::string file;         // path as given, "-" for standard input
+  std::string error;  // empty, or why the record cannot be used (a table row with too few columns); then
+                      // `sequence` is empty
 };
 
 struct ReadOptions {
   std::string sequence_column;  // CSV/TSV: name of the column with the letters; empty: "sequence" or "seq"
-  std::string id_column;        // CSV/TSV: empty: "id", "name" or none
+  std::string id_column;  // CSV/TSV: empty: "id", "name", "entry" or "accession"; none of them: "record_<n>"
 };
 
 // Streams records of one or more inputs, in order; memory does not grow with the input.
 //
-// FASTA (plain, gzip incl. several members, zstd; told by magic bytes, not by suffix) and CSV/TSV with a header line;
-// "-" is standard input. LF, CRLF and lone CR, a byte order mark, blank lines, a missing final line break, empty
-// records and old ';' comments are accepted. Text before the first '>' of a file without any header is one record.
-// Throws Error(input) for files that cannot be opened or decompressed (a truncated gzip included).
+// FASTA, PIR and CSV/TSV with a header line, plain, gzip (also several members) or zstd, told by content and
+// not by suffix; "-" is standard input. docs/input.md has the rules. LF, CRLF and lone CR, a byte order mark,
+// blank lines, a missing final line break, empty records and ';' comments are accepted. Text before the first
+// header of a file is one record. Headers are UTF-8; a header that is not is taken as Latin-1. Throws
+// Error(input) for files that cannot be opened or decompressed (a truncated gzip included), for tables
+// without the columns asked for, and for a record of more than 1 GiB; Error(usage) when "-" is given twice.
 class RecordReader {
  public:
+  // Throws at once when one of the paths cannot be read.
   explicit RecordReader(std::vector<std::string> paths, ReadOptions options = {});
   ~RecordReader();
   RecordReader(RecordReader&&) noexcept;

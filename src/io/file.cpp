@@ -46,7 +46,7 @@ void sync_folder_of(const std::string& path) {
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
   const Descriptor opened{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat status {};
+  struct stat status{};
   if (opened.number < 0 || fstat(opened.number, &status) != 0) fail_system("open", path);
   if (!S_ISREG(status.st_mode)) fail_input("expected {} to be a file", path);
   size_ = static_cast<std::size_t>(status.st_size);
@@ -106,6 +106,15 @@ void AtomicFile::commit() {
   if (close(std::exchange(descriptor_, -1)) != 0) fail_system("close", partial_path());
   if (rename(partial_path().c_str(), target_.c_str()) != 0) fail_system("rename", partial_path());
   sync_folder_of(target_);
+}
+
+void publish_file(const std::string& partial, const std::string& target) {
+  {
+    const Descriptor opened{open(partial.c_str(), O_RDWR | O_CLOEXEC)};
+    if (opened.number < 0 || fsync(opened.number) != 0) fail_system("flush", partial);
+  }
+  if (rename(partial.c_str(), target.c_str()) != 0) fail_system("rename", partial);
+  sync_folder_of(target);
 }
 
 std::string read_text(const std::string& path) {

@@ -23,9 +23,9 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// A file that gets its final name only by commit(). It is written beside its target as "<target>.partial";
-// commit() flushes it to disk and renames it. Without commit the partial file is removed, unless keep() was
-// called, which leaves it for a later resume. Throws Error(input) with the path when the system refuses.
+// A file that gets its final name only by commit(). It is written beside its target as "<target>.partial"; commit()
+// flushes it to disk and renames it. Without commit the partial file is removed, unless keep() was called, which
+// leaves it for a later resume. Throws Error(input) with the path when the system refuses.
 class AtomicFile {
  public:
   // resume_at >= 0: keep the first resume_at bytes of an existing partial file and go on behind them.
@@ -53,6 +53,9 @@ class AtomicFile {
   std::string buffer_;
   bool keep_ = false;
 };
+
+// Gives a finished file its final name: contents to disk, rename, folder to disk.
+void publish_file(const std::string& partial, const std::string& target);
 
 // Whole file as text; Error(input) when it cannot be read.
 std::string read_text(const std::string& path);

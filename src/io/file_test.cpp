@@ -9,9 +9,7 @@
 namespace biowarp {
 namespace {
 
-std::string temporary(const char* name) {
-  return (std::filesystem::path(testing::TempDir()) / name).string();
-}
+std::string temporary(const char* name) { return (std::filesystem::path(testing::TempDir()) / name).string(); }
 
 TEST(AtomicFile, NothingUnderTheFinalNameBeforeCommit) {
   const std::string path = temporary("atomic.txt");

@@ -81,16 +81,14 @@ std::vector<ParamSpec> esm2_params(const Esm2Config& config) {
   table.rows.push_back({"lm_head.decoder.weight", {V, C}, ParamRole::weight, false});
 
   table.required = config.has_contact_head;
-  table.rows.push_back(
-      {"contact.weight", {config.layers * config.heads}, ParamRole::weight, config.has_contact_head});
+  table.rows.push_back({"contact.weight", {config.layers * config.heads}, ParamRole::weight, config.has_contact_head});
   table.rows.push_back({"contact.bias", {1}, ParamRole::bias, config.has_contact_head});
   return table.rows;
 }
 
 std::int64_t count_parameters(const Esm2Config& config) {
   std::int64_t sum = 0;
-  for (const ParamSpec& spec : esm2_params(config))
-    sum += spec.required ? elements(spec) : 0;
+  for (const ParamSpec& spec : esm2_params(config)) sum += spec.required ? elements(spec) : 0;
   return sum;
 }
 

@@ -1,27 +1,18 @@
-// Random weights of any size without a file: every value is a pure function of (seed, parameter name, index),
-// so that reads in any order and on any thread agree.
+// Random weights of any size without a file: every value is a pure function of (seed, parameter name, index), so that
+// reads in any order and on any thread agree.
 #include <map>
 
 #include "base/fail.h"
 #include "base/hash.h"
+#include "base/random.h"
 #include "models/param_source.h"
 
 namespace biowarp {
 namespace {
 
-// SplitMix64's finaliser (Steele, Lea, Flood 2014): a bijection with good avalanche.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-// Roughly normal, mean 0 and variance 1: the sum of four 16-bit uniforms, scaled (Irwin-Hall). Fast enough
-// for 15B.
+// Roughly normal, mean 0 and variance 1: the sum of four 16-bit uniforms, scaled (Irwin-Hall). Fast enough for 15B.
 float roughly_normal(std::uint64_t bits) {
-  const auto sum =
-      static_cast<float>((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
+  const auto sum = static_cast<float>((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
   constexpr float kMean = 2.0f * 65535.0f;
   constexpr float kDeviation = 65536.0f * 0.57735027f;  // sqrt(4 / 12)
   return (sum - kMean) / kDeviation;
@@ -33,8 +24,7 @@ class RandomParams : public ParamSource {
     for (const ParamSpec& spec : esm2_params(config)) {
       if (spec.required) specs_.emplace(spec.name, spec);
     }
-    identity_.add(&config.layers, sizeof config.layers * 3)
-        .add(&config.feed_forward, sizeof config.feed_forward);
+    identity_.add(&config.layers, sizeof config.layers * 3).add(&config.feed_forward, sizeof config.feed_forward);
     identity_.add(&seed, sizeof seed);
   }
 
@@ -45,7 +35,7 @@ class RandomParams : public ParamSource {
   void read(std::string_view name, std::int64_t first, std::int64_t count, float* out) const override {
     const ParamSpec& spec = specs_.find(name)->second;
     const std::int64_t columns = spec.shape.size() > 1 ? spec.shape[1] : 1;
-    const std::uint64_t stream = mix(seed_ ^ std::hash<std::string_view>{}(name));
+    const std::uint64_t stream = mix_bits(seed_ ^ std::hash<std::string_view>{}(name));
     for (std::int64_t i = 0; i < count * columns; ++i) {
       out[i] = value(spec.role, stream, static_cast<std::uint64_t>(first * columns + i));
     }
@@ -55,14 +45,11 @@ class RandomParams : public ParamSource {
   static float value(ParamRole role, std::uint64_t stream, std::uint64_t index) {
     constexpr float kInitializerRange = 0.02f;
     switch (role) {
-      case ParamRole::norm_weight:
-        return 1.0f;
+      case ParamRole::norm_weight: return 1.0f;
       case ParamRole::norm_bias:
-      case ParamRole::bias:
-        return 0.0f;
+      case ParamRole::bias: return 0.0f;
       case ParamRole::weight:
-      case ParamRole::embedding:
-        return kInitializerRange * roughly_normal(mix(stream + index));
+      case ParamRole::embedding: return kInitializerRange * roughly_normal(mix_bits(stream + index));
     }
     return 0.0f;
   }

@@ -15,21 +15,18 @@
 #include <string_view>
 #include <vector>
 
-namespace biowarp {
+#include "biowarp/letters.h"
 
-struct LetterPolicy {
-  bool strip_gaps = false;          // drop '.' and '-' instead of embedding them
-  bool soft_mask_to_x = false;      // lower case means masked-out: read as X
-};
+namespace biowarp {
 
 struct LetterChanges {
   std::int64_t upper_cased = 0;
   std::int64_t soft_masked = 0;
-  std::int64_t blanks = 0;          // white space and digits dropped
+  std::int64_t blanks = 0;  // white space and digits dropped
   std::int64_t final_stops = 0;
-  std::int64_t inner_stops = 0;     // read as X
-  std::int64_t unknown = 0;         // letters read as X
-  std::int64_t gaps = 0;            // dropped gaps
+  std::int64_t inner_stops = 0;  // read as X
+  std::int64_t unknown = 0;      // letters read as X
+  std::int64_t gaps = 0;         // dropped gaps
   bool any() const {
     return upper_cased + soft_masked + blanks + final_stops + inner_stops + unknown + gaps != 0;
   }
@@ -39,7 +36,7 @@ struct LetterChanges {
 struct Residues {
   std::vector<std::uint8_t> tokens;  // [L] one token per residue, without begin and end
   LetterChanges changes;
-  std::string error;                 // empty, or why this record cannot be read (character, column)
+  std::string error;  // empty, or why this record cannot be read (character, column)
 };
 
 Residues read_residues(std::string_view letters, const LetterPolicy& policy = {});

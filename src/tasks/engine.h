@@ -1,5 +1,5 @@
-// Engine: a loaded model with the threads and the working memory that run it. What Model (public) holds and what every
-// task drives.
+// Engine: a loaded model with the threads and the working memory that run it. What Model (public) holds and
+// what every task drives.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ class Engine {
   const ModelInfo& info() const { return info_; }
   const Esm2Config& config() const { return model_->config(); }
 
-  // Tokens of a batch when the caller names none: large enough to keep every worker busy, small enough for the cache
-  // and for a quarter of the free memory.
+  // Tokens of a batch when the caller names none: large enough to keep every worker busy, small enough for
+  // the cache and for a quarter of the free memory.
   std::int64_t default_token_budget() const;
 
   // Largest number of tokens of one sequence that free memory allows.
   std::int64_t largest_sequence() const;
 
-  // Runs `body` with a session for at least `tokens` tokens; one caller at a time. The session lives on for the next
-  // call and grows when a longer batch comes. Throws Error(device) when memory is refused.
+  // Runs `body` with a session for at least `tokens` tokens; one caller at a time. The session lives on for
+  // the next call and grows when a longer batch comes. Throws Error(device) when memory is refused.
   void with_session(std::int64_t tokens, const std::function<void(Esm2Session&, Context&)>& body);
 
  private:

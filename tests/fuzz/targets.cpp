@@ -1,0 +1,30 @@
+#include "targets.h"
+
+#include <algorithm>
+
+#include "biowarp/error.h"
+
+namespace biowarp::fuzz {
+
+std::span<const Target> targets() {
+  static constexpr Target kTargets[] = {
+      {"letters", fuzz_letters},
+  };
+  return kTargets;
+}
+
+const Target* find_target(std::string_view name) {
+  const auto all = targets();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Target& target) { return target.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+void run_target(const Target& target, Bytes bytes) {
+  try {
+    target.run(bytes);
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace biowarp::fuzz
