@@ -82,6 +82,16 @@ class Fields {
   json object_;
 };
 
+// Settings of peft's LoraConfig that make the merged weights something else than W + scale B A.
+constexpr const char* kLoraExtensions[] = {
+    "use_dora",    "use_qalora",        "use_bdlora",    "lora_bias",        "layer_replication",
+    "kasa_config", "monteclora_config", "velora_config", "arrow_config",     "alora_invocation_tokens",
+    "target_parameters", "trainable_token_indices"};
+
+bool is_on(const json& setting) {
+  return setting.is_boolean() ? setting.get<bool>() : !setting.empty();
+}
+
 }  // namespace
 
 HfConfig read_hf_config(const std::string& path) {
@@ -116,11 +126,15 @@ LoraConfig read_lora_config(const std::string& path) {
   config.rank = fields.natural("r");
   config.alpha = fields.number("lora_alpha").value_or(0);
   config.rslora = fields.boolean("use_rslora").value_or(false);
-  config.dora = fields.boolean("use_dora").value_or(false);
   const json* init = fields.find("init_lora_weights");
   if (init && init->is_string()) config.init = init->get<std::string>();
   config.alpha_pattern = fields.numbers("alpha_pattern");
-  config.modules_to_save = fields.texts("modules_to_save");
+  for (const char* key : kLoraExtensions) {
+    if (const json* field = fields.find(key); field && is_on(*field)) {
+      config.extension = key;
+      break;
+    }
+  }
   return config;
 }
 

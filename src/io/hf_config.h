@@ -30,10 +30,10 @@ struct LoraConfig {
   std::string peft_type, base_model;
   std::optional<std::int64_t> rank;
   double alpha = 0;
-  bool rslora = false, dora = false;
+  bool rslora = false;
   std::string init;                             // init_lora_weights when it is a name: "pissa", "olora", ...
   std::map<std::string, double> alpha_pattern;  // module -> alpha
-  std::vector<std::string> modules_to_save;
+  std::string extension;  // first setting that is on and changes more than A and B ("use_dora"); empty: none
 };
 LoraConfig read_lora_config(const std::string& path);
 

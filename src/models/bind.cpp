@@ -57,17 +57,17 @@ class Binder {
     const std::vector<std::int64_t>& shape = spec.shape;
     StoredParam param{shape[0], shape.size() > 1 ? shape[1] : 1, RowOrder::plain, {}};
     if (parts.count(Part::whole) != 0) {
-      add_part(spec, *parts.at(Part::whole), shape, param);
+      add_part(spec, Part::whole, *parts.at(Part::whole), shape, param);
     } else if (parts.count(Part::fused) != 0) {
       param.order = options_.interleaved_qkv ? RowOrder::plain : RowOrder::three_blocks;
-      add_part(spec, *parts.at(Part::fused), shape, param);
+      add_part(spec, Part::fused, *parts.at(Part::fused), shape, param);
     } else {
       param.order = RowOrder::three_parts;
       for (const Part part : {Part::query, Part::key, Part::value}) {
         if (const auto found = parts.find(part); found != parts.end()) {
           std::vector<std::int64_t> third = shape;
           third[0] /= 3;
-          add_part(spec, *found->second, third, param);
+          add_part(spec, part, *found->second, third, param);
         } else {
           misfits.missing.push_back(stored_name(table_, spec.name, part));
         }
@@ -85,8 +85,8 @@ class Binder {
   }
 
  private:
-  void add_part(const ParamSpec& spec, const TensorInfo& tensor, const std::vector<std::int64_t>& expected,
-                StoredParam& param) {
+  void add_part(const ParamSpec& spec, Part part, const TensorInfo& tensor,
+                const std::vector<std::int64_t>& expected, StoredParam& param) {
     if (!is_floating(tensor.dtype)) {
       misfits.misshapen.push_back(
           fmt::format("{} is {}, expected floating-point values", tensor.name, name_of(tensor.dtype)));
@@ -95,11 +95,8 @@ class Binder {
                                               describe_shape(tensor.shape), describe_shape(expected)));
     } else {
       StoredMatrix matrix = as_matrix(tensor, expected.size() == 1);
-      if (options_.updates) {
-        if (const auto update = options_.updates->find(tensor.name); update != options_.updates->end()) {
-          matrix.update = update->second;
-        }
-      }
+      const auto update = options_.updates.find({spec.name, part});
+      if (update != options_.updates.end()) matrix.update = update->second;
       param.parts.push_back(std::move(matrix));
     }
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/settings.h"
@@ -15,12 +16,13 @@ namespace biowarp {
 // differ.
 Placement place_tensors(const Checkpoint& checkpoint, Naming naming);
 
-using UpdateMap =
-    std::map<std::string, std::shared_ptr<const LowRankUpdate>>;  // stored tensor name -> its update
+// What adapters add, by parameter and part.
+using UpdatePlace = std::pair<std::string, Part>;
+using UpdateMap = std::map<UpdatePlace, std::shared_ptr<const LowRankUpdate>>;
 
 struct BindOptions {
   bool interleaved_qkv = true;  // order of a fused QKV
-  const UpdateMap* updates = nullptr;
+  UpdateMap updates;
 };
 
 // Every parameter of `config`, or Error(input) with the full list of missing, unexpected and misshapen
