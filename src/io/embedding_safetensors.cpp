@@ -1,19 +1,16 @@
 // .safetensors (https://github.com/huggingface/safetensors, README "Format")
-//   pooled        "lengths" [n] I64, "embeddings" [n, C] or [n, layers, C]; the ids stand as a JSON list of
-//   texts in
-//                 __metadata__.ids
-//   per residue   one tensor [L, C] or [layers, L, C] per record, named by its id; a taken name, or
-//   "__metadata__",
-//                 gets the next free "#k"
+//   pooled        "lengths" [n] I64, "embeddings" [n, C] or [n, layers, C]; the ids stand as a JSON list of texts
+//                 in __metadata__.ids
+//   per residue   one tensor [L, C] or [layers, L, C] per record, named by its id; a name that is taken, or
+//                 "__metadata__", gets the next free "#k"
 // __metadata__ also holds model, model_hash, layers, pooling and precision.
-#include <nlohmann/json.hpp>
-
 #include <array>
 #include <string>
 
 #include "base/fail.h"
 #include "io/embedding_file.h"
 #include "io/file.h"
+#include "io/json_text.h"
 #include "io/unique_names.h"
 
 namespace biowarp {
@@ -21,10 +18,6 @@ namespace {
 
 constexpr std::int64_t kLargestHeader = 100'000'000;  // limit of the reference reader
 constexpr std::int64_t kSizeBytes = 8;
-
-std::string json_text(const std::string& text) {
-  return nlohmann::json(text).dump();
-}
 
 std::string type_name(DType dtype) {
   return dtype == DType::f32 ? "F32" : dtype == DType::f16 ? "F16" : "BF16";
@@ -39,7 +32,7 @@ class Header {
 
   void tensor(const std::string& name, const std::string& dtype, const std::vector<std::int64_t>& shape,
               std::int64_t bytes) {
-    file_.write(fmt::format(R"(,{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", json_text(name),
+    file_.write(fmt::format(R"(,{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", json_quoted(name),
                             dtype, fmt::join(shape, ","), offset_, offset_ + bytes));
     offset_ += bytes;
   }
@@ -68,16 +61,16 @@ class Header {
 void write_metadata(Header& header, const EmbeddingLayout& layout, const EmbeddingSource* ids) {
   header.text(fmt::format(R"({{"__metadata__":{{"producer":"biowarp","model":{},"model_hash":{},"layers":{},)"
                           R"("pooling":{},"precision":{})",
-                          json_text(layout.model), json_text(layout.model_hash),
-                          json_text(layout.layers_text()), json_text(layout.pooling),
-                          json_text(layout.precision)));
+                          json_quoted(layout.model), json_quoted(layout.model_hash),
+                          json_quoted(layout.layers_text()), json_quoted(layout.pooling),
+                          json_quoted(layout.precision)));
   if (ids) {
     // A list of texts inside a text: what json_text gives for an id, quoted once more.
     bool first = true;
     header.text(R"(,"ids":"[)");
     ids->visit_without_values([&](const EmbeddedRecord& record) {
       if (!first) header.text(",");
-      const std::string twice = json_text(json_text(record.id));
+      const std::string twice = json_quoted(json_quoted(record.id));
       header.text(std::string_view(twice).substr(1, twice.size() - 2));
       first = false;
     });
