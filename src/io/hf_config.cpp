@@ -26,8 +26,7 @@ class Fields {
     const json* field = find(key);
     if (!field) return std::nullopt;
     constexpr std::uint64_t kLargest = 1u << 31;
-    if (!field->is_number_unsigned() || field->get<std::uint64_t>() > kLargest)
-      refuse(key, "an integer >= 0", *field);
+    if (!field->is_number_unsigned() || field->get<std::uint64_t>() > kLargest) refuse(key, "an integer >= 0", *field);
     return field->get<std::int64_t>();
   }
   std::optional<double> number(const char* key) const {
@@ -83,14 +82,14 @@ class Fields {
 };
 
 // Settings of peft's LoraConfig that make the merged weights something else than W + scale B A.
-constexpr const char* kLoraExtensions[] = {
-    "use_dora",    "use_qalora",        "use_bdlora",    "lora_bias",        "layer_replication",
-    "kasa_config", "monteclora_config", "velora_config", "arrow_config",     "alora_invocation_tokens",
-    "target_parameters", "trainable_token_indices"};
+constexpr const char* kLoraExtensions[] = {"use_dora",          "use_qalora",
+                                           "use_bdlora",        "lora_bias",
+                                           "layer_replication", "kasa_config",
+                                           "monteclora_config", "velora_config",
+                                           "arrow_config",      "alora_invocation_tokens",
+                                           "target_parameters", "trainable_token_indices"};
 
-bool is_on(const json& setting) {
-  return setting.is_boolean() ? setting.get<bool>() : !setting.empty();
-}
+bool is_on(const json& setting) { return setting.is_boolean() ? setting.get<bool>() : !setting.empty(); }
 
 }  // namespace
 

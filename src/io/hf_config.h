@@ -14,8 +14,7 @@ struct HfConfig {
   std::string path;  // where it comes from, for messages
   std::string model_type;
   std::vector<std::string> architectures;
-  std::optional<std::int64_t> hidden_size, num_hidden_layers, num_attention_heads, intermediate_size,
-      vocab_size;
+  std::optional<std::int64_t> hidden_size, num_hidden_layers, num_attention_heads, intermediate_size, vocab_size;
   std::optional<std::int64_t> mask_token_id, pad_token_id;
   std::optional<double> layer_norm_eps, rope_theta;
   std::optional<bool> token_dropout, emb_layer_norm_before, is_folding_model, qkv_weight_interleaved;

@@ -47,153 +47,64 @@ class PickleMachine {
 
   bool scalar(std::uint8_t op) {
     switch (op) {
-      case 'N':
-        push({});
-        return true;
-      case 0x88:
-        push_integer(Kind::boolean, 1);
-        return true;
-      case 0x89:
-        push_integer(Kind::boolean, 0);
-        return true;
-      case 'J':
-        push_integer(Kind::integer, get<std::int32_t>());
-        return true;
-      case 'K':
-        push_integer(Kind::integer, get<std::uint8_t>());
-        return true;
-      case 'M':
-        push_integer(Kind::integer, get<std::uint16_t>());
-        return true;
-      case 0x8a:
-        push_long(get<std::uint8_t>());
-        return true;
-      case 0x8b:
-        push_long(get<std::uint32_t>());
-        return true;
-      case 'G':
-        push_real(std::bit_cast<double>(__builtin_bswap64(get<std::uint64_t>())));
-        return true;
-      case 0x8c:
-        push_text(Kind::text, get<std::uint8_t>());
-        return true;
-      case 'X':
-        push_text(Kind::text, get<std::uint32_t>());
-        return true;
-      case 0x8d:
-        push_text(Kind::text, get<std::uint64_t>());
-        return true;
-      case 'U':
-        push_text(Kind::text, get<std::uint8_t>());
-        return true;  // str of Python 2
-      case 'T':
-        push_text(Kind::text, get<std::uint32_t>());
-        return true;
-      case 'C':
-        push_text(Kind::bytes, get<std::uint8_t>());
-        return true;
-      case 'B':
-        push_text(Kind::bytes, get<std::uint32_t>());
-        return true;
+      case 'N': push({}); return true;
+      case 0x88: push_integer(Kind::boolean, 1); return true;
+      case 0x89: push_integer(Kind::boolean, 0); return true;
+      case 'J': push_integer(Kind::integer, get<std::int32_t>()); return true;
+      case 'K': push_integer(Kind::integer, get<std::uint8_t>()); return true;
+      case 'M': push_integer(Kind::integer, get<std::uint16_t>()); return true;
+      case 0x8a: push_long(get<std::uint8_t>()); return true;
+      case 0x8b: push_long(get<std::uint32_t>()); return true;
+      case 'G': push_real(std::bit_cast<double>(__builtin_bswap64(get<std::uint64_t>()))); return true;
+      case 0x8c: push_text(Kind::text, get<std::uint8_t>()); return true;
+      case 'X': push_text(Kind::text, get<std::uint32_t>()); return true;
+      case 0x8d: push_text(Kind::text, get<std::uint64_t>()); return true;
+      case 'U': push_text(Kind::text, get<std::uint8_t>()); return true;  // str of Python 2
+      case 'T': push_text(Kind::text, get<std::uint32_t>()); return true;
+      case 'C': push_text(Kind::bytes, get<std::uint8_t>()); return true;
+      case 'B': push_text(Kind::bytes, get<std::uint32_t>()); return true;
       case 0x8e:
-      case 0x96:
-        push_text(Kind::bytes, get<std::uint64_t>());
-        return true;
-      default:
-        return false;
+      case 0x96: push_text(Kind::bytes, get<std::uint64_t>()); return true;
+      default: return false;
     }
   }
 
   bool container(std::uint8_t op) {
     switch (op) {
-      case ')':
-        push_items(Kind::tuple, {});
-        return true;
-      case ']':
-        push_items(Kind::list, {});
-        return true;
-      case '}':
-        push_items(Kind::dict, {});
-        return true;
-      case 0x8f:
-        push_items(Kind::set, {});
-        return true;
-      case 't':
-        push_items(Kind::tuple, pop_mark());
-        return true;
-      case 'l':
-        push_items(Kind::list, pop_mark());
-        return true;
-      case 'd':
-        push_items(Kind::dict, pairs(pop_mark()));
-        return true;
-      case 0x91:
-        push_items(Kind::set, pop_mark());
-        return true;
-      case 0x85:
-        push_items(Kind::tuple, pop_many(1));
-        return true;
-      case 0x86:
-        push_items(Kind::tuple, pop_many(2));
-        return true;
-      case 0x87:
-        push_items(Kind::tuple, pop_many(3));
-        return true;
-      case 'a':
-        add_items(pop_many(1));
-        return true;
+      case ')': push_items(Kind::tuple, {}); return true;
+      case ']': push_items(Kind::list, {}); return true;
+      case '}': push_items(Kind::dict, {}); return true;
+      case 0x8f: push_items(Kind::set, {}); return true;
+      case 't': push_items(Kind::tuple, pop_mark()); return true;
+      case 'l': push_items(Kind::list, pop_mark()); return true;
+      case 'd': push_items(Kind::dict, pairs(pop_mark())); return true;
+      case 0x91: push_items(Kind::set, pop_mark()); return true;
+      case 0x85: push_items(Kind::tuple, pop_many(1)); return true;
+      case 0x86: push_items(Kind::tuple, pop_many(2)); return true;
+      case 0x87: push_items(Kind::tuple, pop_many(3)); return true;
+      case 'a': add_items(pop_many(1)); return true;
       case 'e':
-      case 0x90:
-        add_items(pop_mark());
-        return true;
-      case 's':
-        add_items(pop_many(2));
-        return true;
-      case 'u':
-        add_items(pairs(pop_mark()));
-        return true;
-      default:
-        return false;
+      case 0x90: add_items(pop_mark()); return true;
+      case 's': add_items(pop_many(2)); return true;
+      case 'u': add_items(pairs(pop_mark())); return true;
+      default: return false;
     }
   }
 
   bool stack_or_memo(std::uint8_t op) {
     switch (op) {
-      case 0x80:
-        check_protocol(get<std::uint8_t>());
-        return true;
-      case 0x95:
-        get<std::uint64_t>();
-        return true;  // frame: a hint for readers of streams
-      case '(':
-        push_mark();
-        return true;
-      case '0':
-        pop();
-        return true;
-      case '1':
-        pop_mark();
-        return true;
-      case '2':
-        push_id(top());
-        return true;
-      case 'q':
-        remember(get<std::uint8_t>());
-        return true;
-      case 'r':
-        remember(get<std::uint32_t>());
-        return true;
-      case 0x94:
-        remember(static_cast<std::uint32_t>(memo_.size()));
-        return true;
-      case 'h':
-        push_id(recall(get<std::uint8_t>()));
-        return true;
-      case 'j':
-        push_id(recall(get<std::uint32_t>()));
-        return true;
-      default:
-        return false;
+      case 0x80: check_protocol(get<std::uint8_t>()); return true;
+      case 0x95: get<std::uint64_t>(); return true;  // frame: a hint for readers of streams
+      case '(': push_mark(); return true;
+      case '0': pop(); return true;
+      case '1': pop_mark(); return true;
+      case '2': push_id(top()); return true;
+      case 'q': remember(get<std::uint8_t>()); return true;
+      case 'r': remember(get<std::uint32_t>()); return true;
+      case 0x94: remember(static_cast<std::uint32_t>(memo_.size())); return true;
+      case 'h': push_id(recall(get<std::uint8_t>())); return true;
+      case 'j': push_id(recall(get<std::uint32_t>())); return true;
+      default: return false;
     }
   }
 
@@ -229,16 +140,14 @@ class PickleMachine {
         target.has_state = true;
         return true;
       }
-      default:
-        return false;
+      default: return false;
     }
   }
 
   // ---- reading ----
 
   std::span<const std::byte> take(std::uint64_t count) {
-    if (count > bytes_.size() - at_)
-      fail_input("{}: the pickle ends within an instruction: it is cut short", what_);
+    if (count > bytes_.size() - at_) fail_input("{}: the pickle ends within an instruction: it is cut short", what_);
     const auto taken = bytes_.subspan(at_, count);
     at_ += count;
     return taken;
@@ -251,22 +160,19 @@ class PickleMachine {
   }
   std::string get_line() {
     std::string line;
-    for (char c = get<char>(); c != '\n'; c = get<char>())
-      line += c;
+    for (char c = get<char>(); c != '\n'; c = get<char>()) line += c;
     return line;
   }
   void check_protocol(int protocol) const {
     if (protocol < kOldestProtocol || protocol > kNewestProtocol) {
-      fail_input("{}: pickle protocol {}, expected {} to {}", what_, protocol, kOldestProtocol,
-                 kNewestProtocol);
+      fail_input("{}: pickle protocol {}, expected {} to {}", what_, protocol, kOldestProtocol, kNewestProtocol);
     }
   }
 
   // ---- stack ----
 
   void push_id(PickleId id) {
-    if (stack_.size() >= kDeepestStack)
-      fail_input("{}: more than {} values on the stack", what_, kDeepestStack);
+    if (stack_.size() >= kDeepestStack) fail_input("{}: more than {} values on the stack", what_, kDeepestStack);
     stack_.push_back(id);
   }
   void push(PickleValue value) {
@@ -336,8 +242,7 @@ class PickleMachine {
       low = low << 8 | std::to_integer<std::uint64_t>(bytes[i]);
     }
     const bool negative = count > 0 && std::to_integer<int>(bytes[count - 1]) >= 128;
-    if (count > sizeof low)
-      return push_real(negative ? real - std::ldexp(1.0, static_cast<int>(8 * count)) : real);
+    if (count > sizeof low) return push_real(negative ? real - std::ldexp(1.0, static_cast<int>(8 * count)) : real);
     if (negative && count < sizeof low) low |= ~std::uint64_t{0} << (8 * count);
     push_integer(Kind::integer, static_cast<std::int64_t>(low));
   }
@@ -369,8 +274,7 @@ class PickleMachine {
     push(std::move(value));
   }
   void push_call(PickleId callee, PickleId args) {
-    if (values_[callee].kind != Kind::global)
-      fail_input("{}: a call of something that is no class or function", what_);
+    if (values_[callee].kind != Kind::global) fail_input("{}: a call of something that is no class or function", what_);
     PickleValue value;
     value.kind = Kind::call;
     value.callee = callee;
@@ -400,10 +304,8 @@ class PickleMachine {
   std::unordered_map<std::uint32_t, PickleId> memo_;
 };
 
-Pickle::Pickle(std::span<const std::byte> bytes, std::string what,
-               const std::set<std::string, std::less<>>& allowed) {
-  if (bytes.size() > kLargestPickle)
-    fail_input("{}: {} bytes are too many for a saved model", what, bytes.size());
+Pickle::Pickle(std::span<const std::byte> bytes, std::string what, const std::set<std::string, std::less<>>& allowed) {
+  if (bytes.size() > kLargestPickle) fail_input("{}: {} bytes are too many for a saved model", what, bytes.size());
   root_ = PickleMachine(*this, bytes, what, allowed).run();
 }
 

@@ -49,8 +49,7 @@ class Pickle {
  public:
   // `what` names the pickle in errors. `allowed` are the globals it may mention, as "module.name".
   // Throws Error(input) for anything else, for damage, and beyond limits on size, values and stack.
-  Pickle(std::span<const std::byte> bytes, std::string what,
-         const std::set<std::string, std::less<>>& allowed);
+  Pickle(std::span<const std::byte> bytes, std::string what, const std::set<std::string, std::less<>>& allowed);
 
   const PickleValue& root() const { return values_[root_]; }
   const PickleValue& operator[](PickleId id) const { return values_[id]; }

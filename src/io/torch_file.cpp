@@ -54,17 +54,13 @@ constexpr std::array<TypeName, 10> kTypes{{{"torch.float64", DType::f64},
 const std::set<std::string, std::less<>>& allowed_globals() {
   static const std::set<std::string, std::less<>> allowed = [] {
     std::set<std::string, std::less<>> names;
-    for (const auto name :
-         {kTensorV2, kTensorV3, kParameter, kParameterState, kSize, kOrderedDict, kNamespace}) {
+    for (const auto name : {kTensorV2, kTensorV3, kParameter, kParameterState, kSize, kOrderedDict, kNamespace}) {
       names.emplace(name);
     }
-    for (const TypeName& type : kStorages)
-      names.emplace(type.name);
-    for (const TypeName& type : kTypes)
-      names.emplace(type.name);
-    for (const char* name :
-         {"torch.device", "_codecs.encode", "_io.BytesIO", "builtins.set", "__builtin__.set",
-          "builtins.bytearray", "__builtin__.bytearray", "__builtin__.bytes"}) {
+    for (const TypeName& type : kStorages) names.emplace(type.name);
+    for (const TypeName& type : kTypes) names.emplace(type.name);
+    for (const char* name : {"torch.device", "_codecs.encode", "_io.BytesIO", "builtins.set", "__builtin__.set",
+                             "builtins.bytearray", "__builtin__.bytearray", "__builtin__.bytes"}) {
       names.emplace(name);
     }
     return names;
@@ -98,8 +94,7 @@ class TorchReader {
     for (const auto& [key, id] : state_dict) {
       if (auto tensor = tensor_of(id, key)) tensors[key] = std::move(*tensor);
     }
-    for (auto& [key, tensor] : tensors)
-      result.tensors.push_back(std::move(tensor));
+    for (auto& [key, tensor] : tensors) result.tensors.push_back(std::move(tensor));
     for (const auto& [key, id] : *top) {
       if (key != name && !state_dict_is_top_) flatten(key, id, 0, result.metadata);
     }
@@ -112,8 +107,7 @@ class TorchReader {
     if (value.kind == Kind::dict) {
       append_entries(value.items, entries);
     } else if (pickle_.calls(value, kOrderedDict)) {
-      for (const PickleId list :
-           pickle_[value.args].items) {  // OrderedDict([(key, value), ...]) of old torch
+      for (const PickleId list : pickle_[value.args].items) {  // OrderedDict([(key, value), ...]) of old torch
         for (const PickleId pair : pickle_[list].items) {
           if (pickle_[pair].items.size() == 2) append_entries(pickle_[pair].items, entries);
         }
@@ -128,8 +122,7 @@ class TorchReader {
   }
   void append_entries(const std::vector<PickleId>& items, Entries& entries) const {
     constexpr std::size_t kMost = 1'000'000;  // one list may be named many times
-    if (entries.size() + items.size() / 2 > kMost)
-      fail_input("{}: a dictionary of more than {} entries", path_, kMost);
+    if (entries.size() + items.size() / 2 > kMost) fail_input("{}: a dictionary of more than {} entries", path_, kMost);
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
       if (pickle_[items[i]].kind == Kind::text) entries.emplace_back(pickle_[items[i]].text, items[i + 1]);
     }
@@ -140,8 +133,8 @@ class TorchReader {
                        [&](const auto& entry) { return is_tensor(pickle_[entry.second]); });
   }
   bool is_tensor(const PickleValue& value) const {
-    return pickle_.calls(value, kTensorV2) || pickle_.calls(value, kTensorV3) ||
-           pickle_.calls(value, kParameter) || pickle_.calls(value, kParameterState);
+    return pickle_.calls(value, kTensorV2) || pickle_.calls(value, kTensorV3) || pickle_.calls(value, kParameter) ||
+           pickle_.calls(value, kParameterState);
   }
 
   std::pair<std::string, Entries> find_state_dict(const Entries& top) {
@@ -155,8 +148,7 @@ class TorchReader {
       }
     }
     std::vector<std::string> keys;
-    for (const auto& [key, id] : top)
-      keys.push_back(key);
+    for (const auto& [key, id] : top) keys.push_back(key);
     fail_input(
         "{}: no state dict; looked for tensors at the top and under model, state_dict, model_state_dict and "
         "module; the file has the keys: {}",
@@ -171,8 +163,7 @@ class TorchReader {
       value = &pickle_[pickle_[value->args].items[0]];
     }
     constexpr std::size_t kMostAxes = 16;
-    if (value->items.size() > kMostAxes)
-      fail_input("{}: {}: {} axes are too many", path_, name, value->items.size());
+    if (value->items.size() > kMostAxes) fail_input("{}: {}: {} axes are too many", path_, name, value->items.size());
     std::vector<std::int64_t> result;
     for (const PickleId item : value->items) {
       const PickleValue& number = pickle_[item];
@@ -202,8 +193,7 @@ class TorchReader {
   std::optional<TensorInfo> tensor_of(PickleId id, const std::string& name) const {
     constexpr int kDeepestWrapping = 4;
     const PickleValue* value = &pickle_[id];
-    for (int depth = 0; pickle_.calls(*value, kParameter) || pickle_.calls(*value, kParameterState);
-         ++depth) {
+    for (int depth = 0; pickle_.calls(*value, kParameter) || pickle_.calls(*value, kParameterState); ++depth) {
       const auto& args = pickle_[value->args].items;
       if (args.empty() || depth > kDeepestWrapping) fail_input("{}: {}: not a parameter", path_, name);
       value = &pickle_[args[0]];
@@ -220,8 +210,7 @@ class TorchReader {
     Storage storage = storage_of(args[0], name);
     if (!typed) {
       const auto dtype = type_named(kTypes, pickle_[args[6]].text);
-      if (!dtype)
-        fail_input("{}: {}: elements of type {} are not supported", path_, name, pickle_[args[6]].text);
+      if (!dtype) fail_input("{}: {}: elements of type {} are not supported", path_, name, pickle_[args[6]].text);
       storage.dtype = *dtype;
     }
     TensorInfo tensor{name, storage.dtype, integers(args[2], name), integers(args[3], name), nullptr};
@@ -251,8 +240,8 @@ class TorchReader {
                  describe_shape(tensor.shape), name_of(tensor.dtype), available);
     }
     if (!empty && count > available) {
-      fail_input("{}: {}: {} repeats elements of a smaller storage; save a contiguous copy", path_,
-                 tensor.name, describe_shape(tensor.shape));
+      fail_input("{}: {}: {} repeats elements of a smaller storage; save a contiguous copy", path_, tensor.name,
+                 describe_shape(tensor.shape));
     }
     tensor.data = empty ? storage.bytes.data() : storage.bytes.data() + offset * element;
   }
@@ -265,25 +254,15 @@ class TorchReader {
     if (++flattened_ > kMost) return;
     const PickleValue& value = pickle_[id];
     switch (value.kind) {
-      case Kind::boolean:
-        out[name] = value.integer != 0 ? "true" : "false";
-        return;
-      case Kind::integer:
-        out[name] = fmt::format("{}", value.integer);
-        return;
-      case Kind::real:
-        out[name] = fmt::format("{}", value.real);
-        return;
-      case Kind::text:
-        out[name] = value.text;
-        return;
-      default:
-        break;
+      case Kind::boolean: out[name] = value.integer != 0 ? "true" : "false"; return;
+      case Kind::integer: out[name] = fmt::format("{}", value.integer); return;
+      case Kind::real: out[name] = fmt::format("{}", value.real); return;
+      case Kind::text: out[name] = value.text; return;
+      default: break;
     }
     const auto entries = depth < kDeepest ? entries_of(value) : std::nullopt;
     if (!entries) return;
-    for (const auto& [key, inner] : *entries)
-      flatten(name + "." + key, inner, depth + 1, out);
+    for (const auto& [key, inner] : *entries) flatten(name + "." + key, inner, depth + 1, out);
   }
 
   const ZipArchive& archive_;
@@ -298,8 +277,7 @@ class TorchReader {
 constexpr std::string_view kLegacyMagic("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 12);
 
 bool is_legacy(std::span<const std::byte> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
-                              std::min<std::size_t>(bytes.size(), 64));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 64));
   return text.size() > 2 && text[0] == '\x80' && text.substr(2, kLegacyMagic.size()) == kLegacyMagic;
 }
 
@@ -334,9 +312,7 @@ void check_byte_order(const ZipArchive& archive, const std::string& root) {
 
 }  // namespace
 
-bool looks_like_torch(std::span<const std::byte> bytes) {
-  return looks_like_zip(bytes) || is_legacy(bytes);
-}
+bool looks_like_torch(std::span<const std::byte> bytes) { return looks_like_zip(bytes) || is_legacy(bytes); }
 
 WeightFile open_torch_file(const MappedFile& file) {
   if (is_legacy(file.bytes())) {

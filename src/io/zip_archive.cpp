@@ -33,8 +33,8 @@ class Reader {
   }
   Bytes slice(std::uint64_t offset, std::uint64_t size) const {
     if (offset > bytes_.size() || size > bytes_.size() - offset) {
-      fail_input("{}: the zip archive is cut short or damaged: bytes {} to {} are outside the file", path_,
-                 offset, offset + size);
+      fail_input("{}: the zip archive is cut short or damaged: bytes {} to {} are outside the file", path_, offset,
+                 offset + size);
     }
     return bytes_.subspan(offset, size);
   }
@@ -98,14 +98,12 @@ void read_zip64(const Reader& in, std::uint64_t at, std::uint64_t length, Entry&
 // Reads the directory record at `at` and moves `at` behind it.
 Entry read_entry(const Reader& in, std::uint64_t& at) {
   in.slice(at, kCentralSize);
-  if (in.get<std::uint32_t>(at) != kCentral)
-    fail_input("{}: the zip directory is damaged at byte {}", in.path(), at);
+  if (in.get<std::uint32_t>(at) != kCentral) fail_input("{}: the zip directory is damaged at byte {}", in.path(), at);
   const auto name = in.get<std::uint16_t>(at + 28), extra = in.get<std::uint16_t>(at + 30),
              comment = in.get<std::uint16_t>(at + 32);
-  Entry entry{in.text(at + kCentralSize, name), in.get<std::uint32_t>(at + 24),
-              in.get<std::uint32_t>(at + 20), in.get<std::uint32_t>(at + 42)};
-  if ((in.get<std::uint16_t>(at + 8) & kEncrypted) != 0)
-    fail_input("{}: {} is encrypted", in.path(), entry.name);
+  Entry entry{in.text(at + kCentralSize, name), in.get<std::uint32_t>(at + 24), in.get<std::uint32_t>(at + 20),
+              in.get<std::uint32_t>(at + 42)};
+  if ((in.get<std::uint16_t>(at + 8) & kEncrypted) != 0) fail_input("{}: {} is encrypted", in.path(), entry.name);
   const auto method = in.get<std::uint16_t>(at + 10);
   in.slice(at + kCentralSize + name, extra);
   read_zip64(in, at + kCentralSize + name, extra, entry);
@@ -122,8 +120,7 @@ Entry read_entry(const Reader& in, std::uint64_t& at) {
 
 Bytes data_of(const Reader& in, const Entry& entry) {
   in.slice(entry.local, kLocalSize);
-  if (in.get<std::uint32_t>(entry.local) != kLocal)
-    fail_input("{}: {} has no local header", in.path(), entry.name);
+  if (in.get<std::uint32_t>(entry.local) != kLocal) fail_input("{}: {} has no local header", in.path(), entry.name);
   const std::uint64_t skipped =
       kLocalSize + in.get<std::uint16_t>(entry.local + 26) + in.get<std::uint16_t>(entry.local + 28);
   return in.slice(entry.local + skipped, entry.size);

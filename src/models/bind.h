@@ -28,8 +28,7 @@ struct BindOptions {
 // Every parameter of `config`, or Error(input) with the full list of missing, unexpected and misshapen
 // tensors (S44). A decoder equal to the embedding is left out: it is tied.
 std::map<std::string, StoredParam, std::less<>> bind_params(const Checkpoint& checkpoint, Naming naming,
-                                                            const Placement& placement,
-                                                            const Esm2Config& config,
+                                                            const Placement& placement, const Esm2Config& config,
                                                             const BindOptions& options);
 
 }  // namespace biowarp

@@ -54,8 +54,7 @@ fs::path find_demonstration() {
 
 [[noreturn]] void fail_no_demonstration() {
   std::vector<std::string> folders;
-  for (const fs::path& folder : model_folders())
-    folders.push_back(folder.lexically_normal().string());
+  for (const fs::path& folder : model_folders()) folders.push_back(folder.lexically_normal().string());
   fail_usage(
       "no model was named and the demonstration model {} is not installed; looked in {}. Set BIOWARP_MODELS "
       "to "
@@ -66,8 +65,7 @@ fs::path find_demonstration() {
 // The short and long names people may type, for error messages.
 std::string size_names() {
   std::vector<std::string> names;
-  for (const Esm2Size& size : esm2_sizes())
-    names.emplace_back(size.name);
+  for (const Esm2Size& size : esm2_sizes()) names.emplace_back(size.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -96,9 +94,10 @@ std::string hub_repo_of(const std::string& name) {
 ModelLocation hub_model(const std::string& name, const std::string& revision) {
   const std::string repo = hub_repo_of(name);
   if (!is_hub_repo(repo)) {
-    fail_usage("no model \"{}\": no such file or folder. Give a folder or file, a name on the Hugging Face hub "
-               "(owner/name), a public size ({}), or random:SIZE",
-               name, size_names());
+    fail_usage(
+        "no model \"{}\": no such file or folder. Give a folder or file, a name on the Hugging Face hub "
+        "(owner/name), a public size ({}), or random:SIZE",
+        name, size_names());
   }
   if (const auto folder = find_in_hub_cache(repo, revision)) return {repo, *folder, false, {}, 0};
   fail_usage("no model \"{}\": no such file or folder, and {}. Fetch it once with `biowarp pull {}{}`", name,

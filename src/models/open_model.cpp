@@ -28,8 +28,7 @@ Naming naming_of(const WeightFile& file) {
   if (const auto naming = recognise_naming(file.tensors)) return *naming;
   constexpr std::size_t kShown = 5;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(kShown, file.tensors.size()); ++i)
-    names.push_back(file.tensors[i].name);
+  for (std::size_t i = 0; i < std::min(kShown, file.tensors.size()); ++i) names.push_back(file.tensors[i].name);
   fail_input(
       "{}: no ESM-2 in it: none of the names of transformers, NVIDIA, fair-esm or ESME; it has {} "
       "tensors{}{}",
@@ -60,8 +59,8 @@ void note_heads(OpenedModel& model, const Placement& placement) {
 // Settings that change results, for the hash.
 std::string identity_of(const Esm2Config& config) {
   return fmt::format("esm2 {} {} {} {} {} eps {} dropout {} gelu {} rotary {}", config.layers, config.hidden,
-                     config.heads, config.feed_forward, config.vocabulary, config.layer_norm_eps,
-                     config.token_dropout, config.tanh_gelu, fmt::join(config.inv_freq, " "));
+                     config.heads, config.feed_forward, config.vocabulary, config.layer_norm_eps, config.token_dropout,
+                     config.tanh_gelu, fmt::join(config.inv_freq, " "));
 }
 
 std::string format_of(const Checkpoint& checkpoint, Naming naming) {
@@ -94,8 +93,7 @@ OpenedModel open_files(const ModelLocation& location, const CheckpointFiles& fil
     maps.insert(maps.end(), adapter->weights.maps.begin(), adapter->weights.maps.end());
   }
   auto params = bind_params(checkpoint, naming, placement, model.config, bind);
-  if (model.config.has_contact_head &&
-      !(finite(params.at("contact.weight")) && finite(params.at("contact.bias")))) {
+  if (model.config.has_contact_head && !(finite(params.at("contact.weight")) && finite(params.at("contact.bias")))) {
     model.config.has_contact_head = false;
     params.erase("contact.weight");
     params.erase("contact.bias");
@@ -139,9 +137,10 @@ OpenedModel open_located(const ModelLocation& location, const OpenModelOptions& 
   const CheckpointFiles files = find_checkpoint_files(location.path);
   if (files.weights.empty()) return open_adapted(location, files, options);
   if (!files.adapter.empty() && options.adapter.empty()) {
-    fail_input("{}: it holds both a model and an adapter; name the folder again as the adapter to merge it, or the "
-               "weight file to leave it out",
-               location.path);
+    fail_input(
+        "{}: it holds both a model and an adapter; name the folder again as the adapter to merge it, or the "
+        "weight file to leave it out",
+        location.path);
   }
   return open_files(location, files, options);
 }
