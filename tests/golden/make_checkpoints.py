@@ -342,13 +342,32 @@ def run(model, tokens):
     ids = torch.tensor([tokens])
     with torch.no_grad():
         out = model(ids, attention_mask=torch.ones_like(ids), output_hidden_states=True)
-        contacts = model.predict_contacts(ids, torch.ones_like(ids)) if len(tokens) > 2 else None
-    return [h[0] for h in out.hidden_states], out.logits[0], contacts[0]
+        contacts = model.predict_contacts(ids, torch.ones_like(ids))
+    result = {f"hidden.{i}": hidden[0] for i, hidden in enumerate(out.hidden_states)}
+    return {**result, "logits": out.logits[0], "contacts": contacts[0]}
+
+
+def rotary_in_own_precision(self, x, position_ids, layer_type=None):
+    """EsmRotaryEmbedding.forward with angles in float64 for a float64 model; float32 otherwise, as the original."""
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    angles = position_ids[..., None].to(dtype) * self.inv_freq.to(dtype)
+    angles = torch.cat((angles, angles), dim=-1)
+    return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+
+
+def cast(model, dtype):
+    """The model in another precision; rotary frequencies stay what they are."""
+    rotary = model.esm.rotary_embeddings
+    inv_freq = rotary.inv_freq.float()
+    model.to(dtype)
+    rotary.inv_freq = inv_freq
+    type(rotary).forward = rotary_in_own_precision
+    return model
 
 
 def write_values(root):
     """values/<D>/ holds the checkpoint; values/<D>.safetensors its inputs, the results of float64
-    (stored as float32) and the largest error of Hugging Face's own float32 run."""
+    (stored as float32) and the root mean square errors of Hugging Face's own float32 and bfloat16 runs."""
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
     for width, heads, layers in ((16, 3, 3), (24, 3, 3), (32, 2, 2), (64, 2, 2), (128, 1, 2)):
@@ -358,20 +377,22 @@ def write_values(root):
         folder.mkdir()
         write_config(folder, hidden_size=heads * width, num_hidden_layers=layers, num_attention_heads=heads,
                      intermediate_size=40)
-        state = {n: t.bfloat16() for n, t in classic_state(model).items() if "inv_freq" not in n}
+        state = {n: t if "inv_freq" in n else t.bfloat16() for n, t in classic_state(model).items()}
         save_file(state, folder / "model.safetensors")
         stored = {n: t.float() for n, t in state.items()}
         model.load_state_dict(stored, strict=False)
+        model.tie_weights()
         golden = {}
         for index, sequence in enumerate(SEQUENCES):
             tokens = tokenize(sequence)
-            exact = run(model.double(), tokens)
-            single = run(model.float(), tokens)
+            exact, single, half = (run(cast(model, dtype), tokens)
+                                   for dtype in (torch.float64, torch.float32, torch.bfloat16))
             golden[f"{index}.tokens"] = torch.tensor(tokens, dtype=torch.int32)
-            for name, a, b in ([(f"hidden.{i}", x, y) for i, (x, y) in enumerate(zip(exact[0], single[0]))] +
-                               [("logits", exact[1], single[1]), ("contacts", exact[2], single[2])]):
-                golden[f"{index}.{name}"] = a.float().contiguous()
-                golden[f"{index}.{name}.error"] = (a - b.double()).abs().max().reshape(1)
+            for name in [f"hidden.{i}" for i in range(layers + 1)] + ["logits", "contacts"]:
+                golden[f"{index}.{name}"] = exact[name].float().contiguous()
+                for kind, run_result in (("f32", single), ("bf16", half)):
+                    error = (run_result[name].double() - exact[name]).square().mean().sqrt()
+                    golden[f"{index}.{name}.{kind}_error"] = error.float().reshape(1)
         save_file(golden, root / f"{width}.safetensors")
 
 
