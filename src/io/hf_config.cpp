@@ -116,6 +116,38 @@ HfConfig read_hf_config(const std::string& path) {
   return config;
 }
 
+std::string hf_config_text(const HfConfig& config) {
+  nlohmann::ordered_json out;
+  const auto set = [&](const char* key, const auto& value) {
+    if (value) out[key] = *value;
+  };
+  out["architectures"] = config.architectures;
+  out["model_type"] = config.model_type;
+  set("hidden_size", config.hidden_size);
+  set("num_hidden_layers", config.num_hidden_layers);
+  set("num_attention_heads", config.num_attention_heads);
+  set("intermediate_size", config.intermediate_size);
+  set("vocab_size", config.vocab_size);
+  set("padded_vocab_size", config.padded_vocab_size);
+  set("layer_norm_eps", config.layer_norm_eps);
+  set("token_dropout", config.token_dropout);
+  set("qkv_weight_interleaved", config.qkv_weight_interleaved);
+  set("torch_dtype", config.torch_dtype);
+  set("tie_word_embeddings", config.tie_word_embeddings);
+  out["position_embedding_type"] = "rotary";
+  out["emb_layer_norm_before"] = false;
+  out["max_position_embeddings"] = 1026;
+  out["mask_token_id"] = 32;
+  out["pad_token_id"] = 1;
+  out["hidden_act"] = "gelu";
+  out["hidden_dropout_prob"] = 0.0;
+  out["attention_probs_dropout_prob"] = 0.0;
+  out["initializer_range"] = 0.02;
+  out["is_folding_model"] = false;
+  constexpr int kIndent = 2;
+  return out.dump(kIndent) + "\n";
+}
+
 LoraConfig read_lora_config(const std::string& path) {
   const Fields fields(path);
   LoraConfig config;

@@ -19,10 +19,17 @@ struct HfConfig {
   std::optional<double> layer_norm_eps, rope_theta;
   std::optional<bool> token_dropout, emb_layer_norm_before, is_folding_model, qkv_weight_interleaved;
   std::optional<std::string> position_embedding_type;
+  // Written, not read.
+  std::optional<std::int64_t> padded_vocab_size;
+  std::optional<std::string> torch_dtype;
+  std::optional<bool> tie_word_embeddings;
 };
 
 // Throws Error(input) naming the field that has another type than it should.
 HfConfig read_hf_config(const std::string& path);
+
+// config.json with the fields that are set, and those that are the same for every ESM-2.
+std::string hf_config_text(const HfConfig& config);
 
 struct LoraConfig {
   std::string path;
