@@ -8,7 +8,10 @@ namespace biowarp::fuzz {
 
 std::span<const Target> targets() {
   static constexpr Target kTargets[] = {
+      {"config", fuzz_config},
       {"letters", fuzz_letters},
+      {"safetensors", fuzz_safetensors},
+      {"torch", fuzz_torch},
   };
   return kTargets;
 }
