@@ -10,9 +10,8 @@ namespace {
 // Lengths at which esm-variants' windows change their number, and odd overlaps.
 TEST(Windows, S08WeightsSumToOneAndEveryPositionIsCovered) {
   for (const std::int64_t length : {1, 2, 7, 64, 1022}) {
-    for (const std::int64_t overlap : {std::int64_t{0}, length / 2, length - 1}) {
+    for (const std::int64_t overlap : {std::int64_t{0}, length / 2, length - 1 - length / 8}) {
       for (const std::int64_t chain : {1, 3, 64, 65, 1021, 1022, 1023, 1532, 1533, 1534, 3001}) {
-        if (chain / (length - overlap) > 5000) continue;
         const Windows windows(chain, length, overlap);
         std::vector<double> sum(static_cast<std::size_t>(chain), 0.0);
         for (std::int64_t k = 0; k < windows.count(); ++k) {
