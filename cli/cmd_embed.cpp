@@ -84,7 +84,7 @@ int run(const Flags& flags) {
 void declare_results(CLI::App& app, Flags& flags) {
   app.add_option("--layers", flags.layers,
                  "0 (input) to the number of layers; -1 (default): the last, after the final norm")
-      ->type_name("N...")
+      ->type_name("N")
       ->delimiter(',')
       ->expected(1, -1);
   app.add_option("--pool", flags.pooling, "one row per protein: mean over its residues (default), cls, max or eos")

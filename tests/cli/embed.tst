@@ -34,7 +34,7 @@ file: in.fa
     MK
 run: biowarp embed in.fa -o out.npy
 exit: 5
-err: skipped +1 proteins
+err: skipped +1 protein without
 content: out.npy.index.tsv ^\t\ta\t.*skipped.*:.*$
 content: out.npy.index.tsv ^0\tb\tb\t
 
@@ -140,7 +140,7 @@ file: in.fa
     MKTAYIAKQR
 run: biowarp embed in.fa -o out.npy --long truncate --max-length 5
 exit: 0
-err: truncated +1
+err: truncated +1 protein$
 content: out.npy.index.tsv truncated from 10 to 5 residues
 
 case: unknown policy
