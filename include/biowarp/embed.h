@@ -46,11 +46,12 @@ struct EmbedJob {
   std::int64_t tokens = 0;  // token budget of a batch; 0: chosen from the model and free memory
   LongPolicy long_policy = LongPolicy::full;
   std::int64_t max_length = 1022;  // residues
-  std::int64_t overlap = 511;      // residues that neighbouring windows share, at least
+  std::int64_t overlap = -1;       // residues that neighbouring windows share, at least; -1: half of max_length
 
-  bool resume = false;      // go on behind what an interrupted run left; nothing to do if it was complete
-  bool unique_ids = false;  // a repeated id ends the job with Error(input) instead of being kept
-  std::int64_t shard = 0;   // records per output file; 0: one file
+  bool resume = false;        // go on behind what an interrupted run left; nothing to do if it was complete
+  bool unique_ids = false;    // a repeated id ends the job with Error(input) instead of being kept
+  std::int64_t shard = 0;     // records per output file; 0: one file
+  bool measure_peak = false;  // afterwards, for the share of it that the job reached
   std::function<void(const EmbedProgress&)> progress;  // called from another thread
 };
 
@@ -74,11 +75,15 @@ struct EmbedSummary {
 
   // Of this run alone:
   std::int64_t run_records = 0, run_residues = 0;
-  std::int64_t run_tokens = 0;  // begin, end and window overlaps included
-  double seconds = 0;           // model already loaded, output complete
-  std::int64_t peak_bytes = 0;  // largest resident size of the process
-  double flops = 0;             // arithmetic of the model's matrix products and attention
+  std::int64_t run_tokens = 0;       // begin, end and window overlaps included
+  double seconds = 0;                // model already loaded, output complete
+  std::int64_t peak_bytes = 0;       // largest resident size of the process
+  double flops = 0;                  // arithmetic of the model's matrix products and attention
+  double peak_flops_per_second = 0;  // what this machine's processors can do at most; 0: not measured
 };
+
+// Throws Error(usage) for what cannot work whatever the model.
+void check_embed_job(const EmbedJob& job);
 
 // Runs the whole job. Records that cannot be embedded are skipped and listed, never a reason to stop.
 // Nothing stands under its final name before it is whole. Throws Error for what concerns the job as a whole.

@@ -8,14 +8,15 @@
 #include "base/fail.h"
 #include "tasks/embed_job.h"
 #include "tasks/engine.h"
+#include "tasks/peak.h"
 
 namespace biowarp {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, LongPolicy>, 4> kLongPolicies{{{"full", LongPolicy::full},
-                                                                               {"truncate", LongPolicy::truncate},
-                                                                               {"window", LongPolicy::window},
-                                                                               {"error", LongPolicy::error}}};
+                                                                                {"truncate", LongPolicy::truncate},
+                                                                                {"window", LongPolicy::window},
+                                                                                {"error", LongPolicy::error}}};
 
 // Multiplications and additions of one batch in the matrix products and in attention.
 double flops_of(const PackedBatch& batch, const Esm2Config& config) {
@@ -67,6 +68,11 @@ EmbedSummary embed(const Model& model, const EmbedJob& job) {
   summary.demonstration = info.demonstration;
   summary.flops = flops;
   summary.peak_bytes = peak_resident_bytes();
+  if (job.measure_peak) {
+    engine.with_session(1, [&](Esm2Session&, Context& context) {
+      summary.peak_flops_per_second = measure_peak(context, info.precision);
+    });
+  }
   return summary;
 }
 

@@ -15,14 +15,9 @@ namespace {
 class BatchRun {
  public:
   BatchRun(const EmbedSettings& settings, EmbedBatch& batch)
-      : settings_(settings),
-        batch_(batch),
-        width_(settings.layout.hidden),
-        layers_(settings.layout.layer_count()) {
-    for (const EmbedSegment& segment : batch_.segments)
-      reserve(*segment.record);
-    if (!settings_.layout.per_residue)
-      pooled_.resize(static_cast<std::size_t>(batch_.packed.sequences() * width_));
+      : settings_(settings), batch_(batch), width_(settings.layout.hidden), layers_(settings.layout.layer_count()) {
+    for (const EmbedSegment& segment : batch_.segments) reserve(*segment.record);
+    if (!settings_.layout.per_residue) pooled_.resize(static_cast<std::size_t>(batch_.packed.sequences() * width_));
   }
 
   void take_layer(Context& context, std::int64_t layer, const float* hidden) {
@@ -33,8 +28,7 @@ class BatchRun {
       const EmbedSegment& segment = batch_.segments[n];
       if (segment.record->skipped()) continue;  // given up in an earlier batch
       const float* rows = hidden + batch_.packed.cu_lens[n] * width_;
-      segment.record->windows ? merge_window(segment, layer, rows)
-                              : take_record(*segment.record, n, layer, rows);
+      segment.record->windows ? merge_window(segment, layer, rows) : take_record(*segment.record, n, layer, rows);
     }
     for (const auto& record : batch_.records) {
       if (record->windows && !record->skipped()) finish_windows(context, *record, layer);
@@ -46,8 +40,7 @@ class BatchRun {
     if (record.skipped()) return;
     const std::int64_t rows = settings_.layout.per_residue ? record.length() : 1;
     record.values.resize(static_cast<std::size_t>(layers_ * rows * width_));
-    if (record.windows)
-      record.merged.resize(static_cast<std::size_t>(layers_ * (record.length() + 2) * width_));
+    if (record.windows) record.merged.resize(static_cast<std::size_t>(layers_ * (record.length() + 2) * width_));
   }
 
   float* merged_layer(EmbedRecord& record, std::int64_t layer) const {
@@ -77,8 +70,7 @@ class BatchRun {
       const float weight = weights[static_cast<std::size_t>(i)];
       const float* from = rows + (i + 1) * width_;
       float* to = merged + (windows.start(segment.window) + i + 1) * width_;
-      for (std::int64_t c = 0; c < width_; ++c)
-        to[c] += weight * from[c];
+      for (std::int64_t c = 0; c < width_; ++c) to[c] += weight * from[c];
     }
     if (segment.window + 1 == windows.count()) {
       std::copy_n(rows + (windows.length() + 1) * width_, width_, merged + (record.length() + 1) * width_);
@@ -92,8 +84,7 @@ class BatchRun {
       std::copy_n(merged + width_, elements, record.values.data() + layer * elements);
     } else {
       const std::array<std::int64_t, 2> cu_lens{0, record.length() + 2};
-      pool_rows(context,
-                {merged, cu_lens, width_, settings_.pooling, record.values.data() + layer * width_, width_});
+      pool_rows(context, {merged, cu_lens, width_, settings_.pooling, record.values.data() + layer * width_, width_});
     }
     if (layer + 1 == layers_) record.merged = {};
   }
@@ -110,11 +101,16 @@ void skip(EmbedRecord& record, const std::string& reason) {
   record.merged = {};
 }
 
-// The first value that the output's type cannot hold, as a phrase; empty when all fit.
-std::string unfit_value(const EmbedRecord& record, DType dtype) {
-  constexpr float kInfiniteF16 =
-      65520.0f;  // halfway between the largest f16, 65504, and the next power of two
-  for (const float value : record.values) {
+bool only_one_record(const EmbedBatch& batch) {
+  return std::all_of(batch.segments.begin(), batch.segments.end(),
+                     [&](const EmbedSegment& segment) { return segment.record == batch.segments[0].record; });
+}
+
+}  // namespace
+
+std::string unfit_value(std::span<const float> values, DType dtype) {
+  constexpr float kInfiniteF16 = 65520.0f;  // halfway between the largest f16, 65504, and the next power of two
+  for (const float value : values) {
     if (!std::isfinite(value)) return fmt::format("a value of its embedding is {}", value);
     if (dtype == DType::f16 && std::abs(value) >= kInfiniteF16) {
       return fmt::format("its embedding holds {}, which f16 cannot; use --out-dtype bf16 or f32", value);
@@ -122,13 +118,6 @@ std::string unfit_value(const EmbedRecord& record, DType dtype) {
   }
   return "";
 }
-
-bool only_one_record(const EmbedBatch& batch) {
-  return std::all_of(batch.segments.begin(), batch.segments.end(),
-                     [&](const EmbedSegment& segment) { return segment.record == batch.segments[0].record; });
-}
-
-}  // namespace
 
 void compute_batch(const EmbedSettings& settings, const ForwardPass& forward, EmbedBatch& batch) {
   const bool alone = !batch.segments.empty() && only_one_record(batch);
@@ -152,7 +141,7 @@ void compute_batch(const EmbedSettings& settings, const ForwardPass& forward, Em
   }
   for (const auto& record : batch.records) {
     if (record->skipped()) continue;
-    const std::string unfit = unfit_value(*record, settings.layout.dtype);
+    const std::string unfit = unfit_value(record->values, settings.layout.dtype);
     if (!unfit.empty()) skip(*record, unfit);
   }
 }

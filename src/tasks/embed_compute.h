@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 
 #include "mem/context.h"
 #include "tasks/embed_record.h"
@@ -15,6 +16,9 @@ using LayerSink = std::function<void(Context& context, std::int64_t layer, const
 
 // Runs a model over a batch. Throws Error(device) or std::bad_alloc when memory does not suffice.
 using ForwardPass = std::function<void(const PackedBatch& batch, const LayerSink& sink)>;
+
+// Why a record with these values cannot be written in this type, as a phrase; empty when it can.
+std::string unfit_value(std::span<const float> values, DType dtype);
 
 // Fills `values` of the records that are complete with `batch`. A record alone in a batch that memory cannot
 // hold is marked as skipped; so is a record with a result that is not finite.

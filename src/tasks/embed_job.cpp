@@ -47,8 +47,7 @@ class Tally {
     summary_.residues += record.line.length;
     summary_.truncated += record.truncated;
     summary_.windowed += record.windows != nullptr;
-    if (settings_.long_policy == LongPolicy::full && record.line.length > kTrainedLength)
-      warn_beyond_training(record);
+    if (settings_.long_policy == LongPolicy::full && record.line.length > kTrainedLength) warn_beyond_training(record);
   }
 
   void finish() { summary_.letter_changes = describe(letters_); }
@@ -86,8 +85,7 @@ class TotalCount {
     RecordReader reader(job.inputs, job.read);
     Record record;
     std::int64_t sum = 0;
-    while (!stopped_ && reader.next(record))
-      sum += static_cast<std::int64_t>(record.sequence.size());
+    while (!stopped_ && reader.next(record)) sum += static_cast<std::int64_t>(record.sequence.size());
     if (!stopped_) total_ = sum;
   } catch (const std::exception&) {
     total_ = -1;
@@ -168,6 +166,7 @@ class JobRun {
       skipped_letters_ += prepared->letters_read;
       ++summary_.resumed;
     }
+    resumed_residues_ = summary_.residues;
     if (summary_.resumed > 0) log_info("resumed: {} records were already done", summary_.resumed);
   }
 
@@ -262,13 +261,12 @@ class JobRun {
   void finish_summary() {
     tally_.finish();
     summary_.run_records = summary_.records - summary_.resumed;
+    summary_.run_residues = summary_.residues - resumed_residues_;
     if (job_.output == "-") return;
     summary_.index = paths_.index(0);
     const std::int64_t files =
-        paths_.shard == 0 ? 1
-                          : std::max<std::int64_t>(1, (summary_.records + paths_.shard - 1) / paths_.shard);
-    for (std::int64_t number = 0; number < files; ++number)
-      summary_.files.push_back(paths_.file(number));
+        paths_.shard == 0 ? 1 : std::max<std::int64_t>(1, (summary_.records + paths_.shard - 1) / paths_.shard);
+    for (std::int64_t number = 0; number < files; ++number) summary_.files.push_back(paths_.file(number));
   }
 
   const EmbedJob& job_;
@@ -285,42 +283,47 @@ class JobRun {
   std::atomic<bool> failed_{false};
   FirstError error_;
   EmbedProgress progress_;
-  std::int64_t skipped_letters_ = 0;  // of resumed records
+  std::int64_t skipped_letters_ = 0, resumed_residues_ = 0;  // of resumed records
   TotalCount total_;
 };
 
-void check_job(const EmbedJob& job) {
+std::string identity_of(const EmbedSettings& settings, const EmbedJob& job, const ModelInfo& model) {
+  const EmbeddingLayout& layout = settings.layout;
+  const std::string lengths = settings.long_policy == LongPolicy::full
+                                  ? std::string()
+                                  : fmt::format(" {}/{}", settings.max_length,
+                                                settings.long_policy == LongPolicy::window ? settings.overlap : 0);
+  const std::string instruction_set = model.device.substr(0, model.device.find(' '));
+  return fmt::format("biowarp embeddings 1|{}|{}|{}|layers {}|{}|{}|{}|{}{}|gaps {}|soft mask {}|{}", layout.model_hash,
+                     layout.precision, instruction_set, layout.layers_text(), layout.pooling,
+                     layout.per_residue ? "rows" : "pooled", name_of(layout.dtype), name_of(settings.long_policy),
+                     lengths, settings.letters.strip_gaps, settings.letters.soft_mask_to_x, format_of(job).name);
+}
+
+}  // namespace
+
+void check_embed_job(const EmbedJob& job) {
   if (job.inputs.empty()) fail_usage("expected at least one input file");
   if (job.output.empty()) fail_usage("expected an output file (-o)");
   if (job.layers.empty()) fail_usage("expected at least one layer");
   if (job.tokens < 0 || job.shard < 0) fail_usage("expected --tokens and --shard not to be negative");
   if (job.max_length < 1) fail_usage("expected --max-length of at least 1, got {}", job.max_length);
-  if (job.long_policy == LongPolicy::window && (job.overlap < 0 || job.overlap >= job.max_length)) {
-    fail_usage("expected --overlap from 0 to {} (less than --max-length), got {}", job.max_length - 1,
-               job.overlap);
+  if (job.long_policy == LongPolicy::window && (job.overlap < -1 || job.overlap >= job.max_length)) {
+    fail_usage("expected --overlap from 0 to {} (less than --max-length), got {}", job.max_length - 1, job.overlap);
   }
   if (job.shard > 0 && job.output == "-") fail_usage("--shard needs an output file, not standard output");
+  if (job.out_dtype != DType::f32 && job.out_dtype != DType::f16 && job.out_dtype != DType::bf16) {
+    fail_usage("expected --out-dtype f32, f16 or bf16, got {}", name_of(job.out_dtype));
+  }
+  EmbeddingLayout layout;
+  layout.per_residue = job.per_residue;
+  layout.dtype = job.out_dtype;
+  const std::string why_not = format_of(job).why_not(layout);
+  if (!why_not.empty()) fail_usage("{}", why_not);
 }
-
-std::string identity_of(const EmbedSettings& settings, const EmbedJob& job, const ModelInfo& model) {
-  const EmbeddingLayout& layout = settings.layout;
-  const std::string lengths =
-      settings.long_policy == LongPolicy::full
-          ? std::string()
-          : fmt::format(" {}/{}", settings.max_length,
-                        settings.long_policy == LongPolicy::window ? settings.overlap : 0);
-  const std::string instruction_set = model.device.substr(0, model.device.find(' '));
-  return fmt::format("biowarp embeddings 1|{}|{}|{}|layers {}|{}|{}|{}|{}{}|gaps {}|soft mask {}|{}",
-                     layout.model_hash, layout.precision, instruction_set, layout.layers_text(),
-                     layout.pooling, layout.per_residue ? "rows" : "pooled", name_of(layout.dtype),
-                     name_of(settings.long_policy), lengths, settings.letters.strip_gaps,
-                     settings.letters.soft_mask_to_x, format_of(job).name);
-}
-
-}  // namespace
 
 EmbedSettings resolve_job(const EmbedJob& job, const ModelInfo& model, const std::vector<int>& layers) {
-  check_job(job);
+  check_embed_job(job);
   EmbedSettings settings;
   EmbeddingLayout& layout = settings.layout;
   layout.per_residue = job.per_residue;
@@ -331,17 +334,12 @@ EmbedSettings resolve_job(const EmbedJob& job, const ModelInfo& model, const std
   layout.model = model.name;
   layout.model_hash = model.hash;
   layout.precision = name_of(model.precision);
-  if (job.out_dtype != DType::f32 && job.out_dtype != DType::f16 && job.out_dtype != DType::bf16) {
-    fail_usage("expected --out-dtype f32, f16 or bf16, got {}", name_of(job.out_dtype));
-  }
-  const std::string why_not = format_of(job).why_not(layout);
-  if (!why_not.empty()) fail_usage("{}", why_not);
 
   settings.pooling = job.pooling;
   settings.letters = job.letters;
   settings.long_policy = job.long_policy;
   settings.max_length = job.max_length;
-  settings.overlap = job.overlap;
+  settings.overlap = job.overlap < 0 ? job.max_length / 2 : job.overlap;
   settings.unique_ids = job.unique_ids;
   settings.token_budget = job.tokens;
   settings.identity = identity_of(settings, job, model);

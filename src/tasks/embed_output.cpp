@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/log.h"
+#include "io/convert.h"
 #include "io/file.h"
 #include "io/npy.h"
 
@@ -15,12 +16,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kDurableEvery{10};
-
-std::vector<std::byte> encode(const EmbedRecord& record, DType dtype) {
-  std::vector<std::byte> bytes(record.values.size() * size_of(dtype));
-  convert_values(record.values, dtype, bytes.data());
-  return bytes;
-}
 
 // The finished values and journal of one file, as the writers of formats want them.
 class StoredValues : public EmbeddingSource {
@@ -35,8 +30,7 @@ class StoredValues : public EmbeddingSource {
     std::vector<char> bytes;
     visit_without_values([&](const EmbeddedRecord& record) {
       bytes.resize(static_cast<std::size_t>(layout_.bytes_of(record.length)));
-      if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
-        fail_input("cannot read {}", values_);
+      if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) fail_input("cannot read {}", values_);
       visitor(record, std::as_bytes(std::span(bytes)));
     });
   }
@@ -80,8 +74,7 @@ class FinalIndex {
   }
 
   void commit() {
-    while (journal_.next(line_))
-      file_.write(format_index_line(line_));
+    while (journal_.next(line_)) file_.write(format_index_line(line_));
     file_.commit();
   }
 
@@ -97,8 +90,7 @@ class OutputFile {
   OutputFile(const OutputPaths& paths, const EmbeddingLayout& layout, std::int64_t number)
       : OutputFile(paths, layout, number, ResumePoint{}) {}
 
-  OutputFile(const OutputPaths& paths, const EmbeddingLayout& layout, std::int64_t number,
-             const ResumePoint& resume)
+  OutputFile(const OutputPaths& paths, const EmbeddingLayout& layout, std::int64_t number, const ResumePoint& resume)
       : paths_(paths),
         layout_(layout),
         number_(number),
@@ -121,7 +113,7 @@ class OutputFile {
 
   void add(EmbedRecord& record) {
     if (!record.skipped()) {
-      const std::vector<std::byte> bytes = encode(record, layout_.dtype);
+      const std::vector<std::byte> bytes = encode_values(record, layout_.dtype);
       values_->write(bytes.data(), bytes.size());
       record.line.row = rows_++;
     }
@@ -170,10 +162,7 @@ class OutputFile {
 class OutputFiles : public EmbedOutput {
  public:
   OutputFiles(const OutputPaths& paths, const EmbeddingLayout& layout, const ResumePoint& resume)
-      : paths_(paths),
-        layout_(layout),
-        number_(resume.file),
-        file_(std::in_place, paths_, layout_, number_, resume) {}
+      : paths_(paths), layout_(layout), number_(resume.file), file_(std::in_place, paths_, layout_, number_, resume) {}
 
   void add(EmbedRecord& record) override {
     if (paths_.shard > 0 && file_->records() == paths_.shard) {
@@ -189,8 +178,7 @@ class OutputFiles : public EmbedOutput {
     file_->finish();
     const std::string further = paths_.file(number_ + 1);
     if (paths_.shard > 0 && std::filesystem::exists(further)) {
-      log_warn("{} is left from an earlier, longer run; this one ends with {}", further,
-               paths_.file(number_));
+      log_warn("{} is left from an earlier, longer run; this one ends with {}", further, paths_.file(number_));
     }
   }
 
@@ -206,13 +194,16 @@ class OutputFiles : public EmbedOutput {
 std::string OutputPaths::file(std::int64_t number) const {
   if (shard == 0) return output;
   const std::filesystem::path path(output);
-  const std::string name =
-      fmt::format("{}.{:05}{}", path.stem().string(), number + 1, path.extension().string());
+  const std::string name = fmt::format("{}.{:05}{}", path.stem().string(), number + 1, path.extension().string());
   return (path.parent_path() / name).string();
 }
 
-std::int64_t OutputPaths::values_start() const {
-  return format->head ? kNpyHeaderBytes : 0;
+std::int64_t OutputPaths::values_start() const { return format->head ? kNpyHeaderBytes : 0; }
+
+std::vector<std::byte> encode_values(const EmbedRecord& record, DType dtype) {
+  std::vector<std::byte> bytes(record.values.size() * size_of(dtype));
+  convert_from_f32(dtype, record.values.data(), static_cast<std::int64_t>(record.values.size()), bytes.data());
+  return bytes;
 }
 
 std::unique_ptr<EmbedOutput> open_embed_files(const OutputPaths& paths, const EmbeddingLayout& layout,

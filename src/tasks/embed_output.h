@@ -37,9 +37,7 @@ struct OutputPaths {
   std::string index(std::int64_t number) const { return file(number) + ".index.tsv"; }
   std::string journal(std::int64_t number) const { return file(number) + ".journal"; }
   // What AtomicFile writes the values to, less ".partial".
-  std::string values(std::int64_t number) const {
-    return format->head ? file(number) : file(number) + ".rows";
-  }
+  std::string values(std::int64_t number) const { return format->head ? file(number) : file(number) + ".rows"; }
   std::int64_t values_start() const;
 };
 
@@ -56,6 +54,9 @@ struct ResumePoint {
 // other and false at the end.
 ResumePoint find_resume_point(const OutputPaths& paths, const EmbeddingLayout& layout,
                               const std::function<bool(std::string&)>& next_hash);
+
+// Values of a record as they stand in files.
+std::vector<std::byte> encode_values(const EmbedRecord& record, DType dtype);
 
 // Takes records in input order.
 class EmbedOutput {

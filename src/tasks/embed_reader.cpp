@@ -4,7 +4,6 @@
 
 #include "base/fail.h"
 #include "base/hash.h"
-#include "io/utf8.h"
 
 namespace biowarp {
 namespace {
@@ -23,22 +22,18 @@ void truncate(EmbedRecord& record, std::int64_t length) {
 
 void cut_into_windows(EmbedRecord& record, const EmbedSettings& settings) {
   record.windows = std::make_unique<Windows>(record.length(), settings.max_length, settings.overlap);
-  add_change(record.line.changes, fmt::format("merged from {} windows of {} residues",
-                                              record.windows->count(), settings.max_length));
+  add_change(record.line.changes,
+             fmt::format("merged from {} windows of {} residues", record.windows->count(), settings.max_length));
 }
 
 void apply_long_policy(EmbedRecord& record, const EmbedSettings& settings) {
   if (settings.long_policy == LongPolicy::full || record.length() <= settings.max_length) return;
   switch (settings.long_policy) {
-    case LongPolicy::full:
-      return;
-    case LongPolicy::truncate:
-      return truncate(record, settings.max_length);
-    case LongPolicy::window:
-      return cut_into_windows(record, settings);
+    case LongPolicy::full: return;
+    case LongPolicy::truncate: return truncate(record, settings.max_length);
+    case LongPolicy::window: return cut_into_windows(record, settings);
     case LongPolicy::error:
-      record.line.reason =
-          fmt::format("{} residues, and --long error allows {}", record.length(), settings.max_length);
+      record.line.reason = fmt::format("{} residues, and --long error allows {}", record.length(), settings.max_length);
   }
 }
 
@@ -50,8 +45,8 @@ std::int64_t segment_tokens(const EmbedRecord& record) {
 void check_memory(EmbedRecord& record, const EmbedSettings& settings) {
   const std::int64_t tokens = segment_tokens(record);
   if (tokens <= settings.largest_tokens) return;
-  record.line.reason = fmt::format("{} residues do not fit the memory, which allows {}; try --long window",
-                                   tokens - 2, std::max<std::int64_t>(settings.largest_tokens - 2, 0));
+  record.line.reason = fmt::format("{} residues do not fit the memory, which allows {}; try --long window", tokens - 2,
+                                   std::max<std::int64_t>(settings.largest_tokens - 2, 0));
 }
 
 }  // namespace
@@ -65,8 +60,8 @@ std::string record_hash(const EmbedSettings& settings, const Record& record) {
 std::shared_ptr<EmbedRecord> prepare_record(const EmbedSettings& settings, const Record& record) {
   auto prepared = std::make_shared<EmbedRecord>();
   IndexLine& line = prepared->line;
-  line.id = as_utf8(record.id);
-  line.description = as_utf8(record.description);
+  line.id = record.id;
+  line.description = record.description;
   line.hash = record_hash(settings, record);
 
   Residues residues = read_residues(record.sequence, settings.letters);
@@ -90,8 +85,8 @@ void UniqueIdCheck::add(const Record& record) {
   const std::string place = fmt::format("{}:{}", record.file, record.line);
   const auto [found, added] = places_.try_emplace(record.id, place);
   if (!added)
-    fail_input("expected every id once (--unique-ids), but '{}' stands in {} and in {}", record.id,
-               found->second, place);
+    fail_input("expected every id once (--unique-ids), but '{}' stands in {} and in {}", record.id, found->second,
+               place);
 }
 
 bool BatchCutter::add(std::shared_ptr<EmbedRecord> record) {
@@ -107,12 +102,11 @@ bool BatchCutter::add(std::shared_ptr<EmbedRecord> record) {
 
 bool BatchCutter::add_segment(const std::shared_ptr<EmbedRecord>& record, std::int64_t window) {
   const std::int64_t tokens = segment_tokens(*record);
-  if (batch_.packed.rows() > 0 && batch_.packed.rows() + tokens > settings_.token_budget && !flush())
-    return false;
+  if (batch_.packed.rows() > 0 && batch_.packed.rows() + tokens > settings_.token_budget && !flush()) return false;
   const std::int64_t first = record->windows ? record->windows->start(window) : 0;
-  batch_.packed.add(std::span(record->tokens)
-                        .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(tokens - 2)),
-                    static_cast<std::int64_t>(batch_.segments.size()));
+  batch_.packed.add(
+      std::span(record->tokens).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(tokens - 2)),
+      static_cast<std::int64_t>(batch_.segments.size()));
   batch_.segments.push_back({record, window});
   return true;
 }

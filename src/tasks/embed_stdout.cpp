@@ -24,9 +24,7 @@ class StdoutOutput : public EmbedOutput {
   void add(EmbedRecord& record) final {
     if (record.skipped()) return log_warn("{} skipped: {}", record.line.id, record.line.reason);
     record.line.row = rows_++;
-    std::vector<std::byte> bytes(record.values.size() * size_of(layout_.dtype));
-    convert_values(record.values, layout_.dtype, bytes.data());
-    take(record.line, bytes);
+    take(record.line, encode_values(record, layout_.dtype));
   }
 
  protected:

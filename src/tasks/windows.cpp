@@ -15,14 +15,12 @@ Windows::Windows(std::int64_t chain, std::int64_t length, std::int64_t overlap)
   const std::int64_t step = length - overlap;
   const std::int64_t count = chain <= length ? 1 : (chain - overlap + step - 1) / step;
   const std::int64_t last = chain - length_;  // start of the last window
-  for (std::int64_t k = 0; k < count; ++k)
-    starts_.push_back(count == 1 ? 0 : k * last / (count - 1));
+  for (std::int64_t k = 0; k < count; ++k) starts_.push_back(count == 1 ? 0 : k * last / (count - 1));
 }
 
 double Windows::raw_weight(std::int64_t window, std::int64_t offset) const {
   const auto logistic = [this](std::int64_t from_end) {
-    return 1.0 / (1.0 + std::exp((0.5 * static_cast<double>(ramp_) - static_cast<double>(from_end)) /
-                                 kLogisticWidth));
+    return 1.0 / (1.0 + std::exp((0.5 * static_cast<double>(ramp_) - static_cast<double>(from_end)) / kLogisticWidth));
   };
   const std::int64_t from_end = length_ - 1 - offset;
   double weight = 1.0;
