@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "biowarp/export.h"
 #include "biowarp/letters.h"
 #include "biowarp/model.h"
 #include "biowarp/sequence.h"
@@ -21,9 +22,9 @@ namespace biowarp {
 //   that overlap are embedded and merged (docs/embed.md has the weights) error     the record is skipped,
 //   with the reason in the index
 enum class LongPolicy : std::uint8_t { full, truncate, window, error };
-std::string_view name_of(LongPolicy policy);
+BIOWARP_API std::string_view name_of(LongPolicy policy);
 // Throws Error(usage) with the known names.
-LongPolicy parse_long_policy(std::string_view text);
+BIOWARP_API LongPolicy parse_long_policy(std::string_view text);
 
 struct EmbedProgress {
   std::int64_t records = 0;  // done by this run, without those a resumed run already had
@@ -87,11 +88,11 @@ void check_embed_job(const EmbedJob& job);
 
 // Runs the whole job. Records that cannot be embedded are skipped and listed, never a reason to stop.
 // Nothing stands under its final name before it is whole. Throws Error for what concerns the job as a whole.
-EmbedSummary embed(const Model& model, const EmbedJob& job);
+BIOWARP_API EmbedSummary embed(const Model& model, const EmbedJob& job);
 
 // Lines for people.
-std::string describe(const EmbedSummary& summary);
+BIOWARP_API std::string describe(const EmbedSummary& summary);
 // One JSON object, the same fields and the metrics derived from them.
-std::string to_json(const EmbedSummary& summary);
+BIOWARP_API std::string to_json(const EmbedSummary& summary);
 
 }  // namespace biowarp
