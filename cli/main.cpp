@@ -17,12 +17,16 @@
 Command bench_command();
 Command completion_command();
 Command contacts_command();
+Command embed_command();
+Command extract_command();
 Command perplexity_command();
 
 const std::vector<CommandRow>& command_rows() {
   static const std::vector<CommandRow> rows{
+      {"Sequences to results", embed_command()},
       {"Sequences to results", contacts_command()},
       {"Sequences to results", perplexity_command()},
+      {"Sequences to results", extract_command()},
       {"This machine", bench_command()},
       {"This machine", completion_command()},
   };

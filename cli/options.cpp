@@ -85,6 +85,8 @@ biowarp::Model load_model(const ModelFlags& flags) {
                "model with --model for real work.\n",
                info.name);
   }
+  // Of a model that nobody asked for there is nothing more to know.
+  if (info.demonstration) return model;
   for (const std::string& note : info.notes) fmt::print(stderr, "biowarp: {}\n", note);
   return model;
 }

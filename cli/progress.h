@@ -13,6 +13,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
+  // False when stderr is not a terminal.
+  bool visible() const { return terminal_; }
   // total < 0: not known. Redraws at most ten times a second.
   void update(std::int64_t done, std::int64_t total);
   // Wipes the line, so that other messages start in column 0.

@@ -26,4 +26,4 @@ endif()
 # What a header of ours may show; for the check that compiles each of them alone.
 set(BIOWARP_THIRD_PARTY
   Threads::Threads fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json ZLIB::ZLIB CURL::libcurl OpenSSL::Crypto
-  DNNL::dnnl PkgConfig::hwy PkgConfig::zstd PkgConfig::xxhash PkgConfig::hdf5 $<TARGET_NAME_IF_EXISTS:CLI11::CLI11>)
+  DNNL::dnnl OpenMP::OpenMP_CXX PkgConfig::hwy PkgConfig::zstd PkgConfig::xxhash PkgConfig::hdf5 $<TARGET_NAME_IF_EXISTS:CLI11::CLI11>)

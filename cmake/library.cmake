@@ -2,7 +2,7 @@
 #
 #   BIOWARP_SHARED=ON   one libbiowarp.so that shows what include/biowarp/ marks with BIOWARP_API, and nothing else
 #   BIOWARP_SHARED=OFF  the static libraries of the folders; for programs and extension modules built in this tree
-option(BIOWARP_SHARED "Build libbiowarp.so" OFF)
+option(BIOWARP_SHARED "Build libbiowarp.so" ${PROJECT_IS_TOP_LEVEL})
 
 get_property(folders GLOBAL PROPERTY BIOWARP_FOLDERS)
 list(TRANSFORM folders PREPEND biowarp_)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "biowarp/export.h"
 #include "biowarp/model.h"
 #include "biowarp/sequence.h"
 
@@ -50,6 +51,6 @@ struct BenchReport {
   std::vector<BenchOp> ops;      // from one further round; "waiting" is what the ops do not cover
 };
 
-BenchReport run_bench(const BenchOptions& options);
+BIOWARP_API BenchReport run_bench(const BenchOptions& options);
 
 }  // namespace biowarp

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "biowarp/export.h"
 #include "biowarp/letters.h"
 #include "biowarp/model.h"
 #include "biowarp/records.h"
@@ -22,6 +23,6 @@ struct ContactOptions {
 };
 
 // Throws Error(input) when the model has no trained contact head, before anything is read or written.
-RecordCounts write_contacts(const Model& model, RecordReader& records, const ContactOptions& options);
+BIOWARP_API RecordCounts write_contacts(const Model& model, RecordReader& records, const ContactOptions& options);
 
 }  // namespace biowarp

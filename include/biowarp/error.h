@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "biowarp/export.h"
+
 namespace biowarp {
 
 // Where the cause lies. The command line maps it to its exit code.
@@ -17,7 +19,7 @@ enum class ErrorKind {
   internal,  // exit 1: a defect of biowarp
 };
 
-class Error : public std::runtime_error {
+class BIOWARP_API Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
   ErrorKind kind() const noexcept { return kind_; }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "biowarp/export.h"
 #include "biowarp/letters.h"
 #include "biowarp/model.h"
 #include "biowarp/records.h"
@@ -21,11 +22,11 @@ namespace biowarp {
 //   mixed  80 % <mask>, 10 % a random letter, 10 % the letter itself (BERT's and ESM-2's training)
 //   mask   always <mask>
 enum class MaskScheme : std::uint8_t { mixed, mask };
-MaskScheme parse_mask_scheme(std::string_view text);  // "80/10/10" or "mask"
+BIOWARP_API MaskScheme parse_mask_scheme(std::string_view text);  // "80/10/10" or "mask"
 
 // Where random letters come from: the 20 standard amino acids, or all 33 tokens (as Hugging Face's collator).
 enum class RandomLetters : std::uint8_t { amino_acids, vocabulary };
-RandomLetters parse_random_letters(std::string_view text);  // "aa" or "vocab"
+BIOWARP_API RandomLetters parse_random_letters(std::string_view text);  // "aa" or "vocab"
 
 struct MaskOptions {
   double rate = 0.15;  // probability that a residue is selected, each on its own
@@ -52,13 +53,13 @@ struct PerplexityReport {
 };
 
 // Masked-language-model loss of all records. dump_masks: file for the table of selections; empty: none.
-PerplexityReport masked_perplexity(const Model& model, RecordReader& records, const MaskOptions& masks,
-                                   const ScoringOptions& scoring, const std::string& dump_masks = "");
+BIOWARP_API PerplexityReport masked_perplexity(const Model& model, RecordReader& records, const MaskOptions& masks,
+                                               const ScoringOptions& scoring, const std::string& dump_masks = "");
 
 // The same for sequences in memory; record numbers are their places. Throws Error(input) for a letter that
 // cannot be read.
-MaskedLoss masked_loss(const Model& model, std::span<const std::string> sequences, const MaskOptions& masks = {},
-                       std::int64_t max_length = 1022);
+BIOWARP_API MaskedLoss masked_loss(const Model& model, std::span<const std::string> sequences,
+                                   const MaskOptions& masks = {}, std::int64_t max_length = 1022);
 
 // Pseudo-log-likelihood: every residue scored with only itself masked, L passes for L residues.
 struct PseudoReport {
@@ -69,6 +70,6 @@ struct PseudoReport {
   RecordCounts counts;
 };
 
-PseudoReport pseudo_perplexity(const Model& model, RecordReader& records, const ScoringOptions& scoring);
+BIOWARP_API PseudoReport pseudo_perplexity(const Model& model, RecordReader& records, const ScoringOptions& scoring);
 
 }  // namespace biowarp

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "biowarp/export.h"
+
 namespace biowarp {
 
 struct Record {
@@ -15,13 +17,13 @@ struct Record {
   std::int64_t index = 0;   // 0-based number in the whole input
   std::int64_t line = 0;    // 1-based line of its header in `file`
   std::string file;         // path as given, "-" for standard input
-  std::string error;  // empty, or why the record cannot be used (a table row with too few columns); then
-                      // `sequence` is empty
+  std::string error;        // empty, or why the record cannot be used (a table row with too few columns); then
+                            // `sequence` is empty
 };
 
 struct ReadOptions {
   std::string sequence_column;  // CSV/TSV: name of the column with the letters; empty: "sequence" or "seq"
-  std::string id_column;  // CSV/TSV: empty: "id", "name", "entry" or "accession"; none of them: "record_<n>"
+  std::string id_column;        // CSV/TSV: empty: "id", "name", "entry" or "accession"; none of them: "record_<n>"
 };
 
 // Streams records of one or more inputs, in order; memory does not grow with the input.
@@ -32,7 +34,7 @@ struct ReadOptions {
 // header of a file is one record. Headers are UTF-8; a header that is not is taken as Latin-1. Throws
 // Error(input) for files that cannot be opened or decompressed (a truncated gzip included), for tables
 // without the columns asked for, and for a record of more than 1 GiB; Error(usage) when "-" is given twice.
-class RecordReader {
+class BIOWARP_API RecordReader {
  public:
   // Throws at once when one of the paths cannot be read.
   explicit RecordReader(std::vector<std::string> paths, ReadOptions options = {});
@@ -49,6 +51,6 @@ class RecordReader {
 };
 
 // All records of one file.
-std::vector<Record> read_fasta(const std::string& path, const ReadOptions& options = {});
+BIOWARP_API std::vector<Record> read_fasta(const std::string& path, const ReadOptions& options = {});
 
 }  // namespace biowarp

@@ -1,18 +1,12 @@
 #include "io/embedding_file.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "base/fail.h"
-#include "base/half.h"
 #include "io/npy.h"
 
 namespace biowarp {
 namespace {
 
-std::string any_layout(const EmbeddingLayout&) {
-  return "";
-}
+std::string any_layout(const EmbeddingLayout&) { return ""; }
 
 std::string only_numpy_types(const EmbeddingLayout& layout) {
   if (layout.dtype != DType::bf16) return "";
@@ -54,9 +48,7 @@ std::int64_t EmbeddingLayout::bytes_of(std::int64_t length) const {
   return layer_count() * (per_residue ? length : 1) * hidden * static_cast<std::int64_t>(size_of(dtype));
 }
 
-std::string EmbeddingLayout::layers_text() const {
-  return fmt::format("{}", fmt::join(layers, ","));
-}
+std::string EmbeddingLayout::layers_text() const { return fmt::format("{}", fmt::join(layers, ",")); }
 
 const std::vector<EmbeddingFormat>& embedding_formats() {
   static const std::vector<EmbeddingFormat> formats{
@@ -79,24 +71,7 @@ const EmbeddingFormat& find_embedding_format(std::string_view name, const std::s
     }
   }
   if (!name.empty()) fail_usage("expected a format out of {}, got '{}'", known_formats(), name);
-  fail_usage("cannot tell the format of '{}' from its suffix; name one with --format: {}", path,
-             known_formats());
-}
-
-void convert_values(std::span<const float> values, DType dtype, std::byte* out) {
-  switch (dtype) {
-    case DType::f32:
-      std::memcpy(out, values.data(), values.size_bytes());
-      return;
-    case DType::f16:
-      std::transform(values.begin(), values.end(), reinterpret_cast<std::uint16_t*>(out), f32_to_f16);
-      return;
-    case DType::bf16:
-      std::transform(values.begin(), values.end(), reinterpret_cast<std::uint16_t*>(out), f32_to_bf16);
-      return;
-    default:
-      fail_usage("embeddings are written as f32, f16 or bf16, not as {}", name_of(dtype));
-  }
+  fail_usage("cannot tell the format of '{}' from its suffix; name one with --format: {}", path, known_formats());
 }
 
 }  // namespace biowarp

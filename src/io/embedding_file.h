@@ -72,9 +72,6 @@ const std::vector<EmbeddingFormat>& embedding_formats();
 // By name, or by the suffix of `path` when `name` is empty. Throws Error(usage) naming the formats there are.
 const EmbeddingFormat& find_embedding_format(std::string_view name, const std::string& path);
 
-// Values as they stand in files: f32, f16 or bf16, rounded to nearest even. out has values.size() elements.
-void convert_values(std::span<const float> values, DType dtype, std::byte* out);
-
 // Rows of the text formats, shared with output that is streamed while a job runs.
 class EmbeddingText {
  public:
@@ -95,8 +92,7 @@ namespace embedding {
 
 void write_npz(const EmbeddingSource&, const EmbeddingLayout&, const std::string& target, const KeySink&);
 void write_h5(const EmbeddingSource&, const EmbeddingLayout&, const std::string& target, const KeySink&);
-void write_safetensors(const EmbeddingSource&, const EmbeddingLayout&, const std::string& target,
-                       const KeySink&);
+void write_safetensors(const EmbeddingSource&, const EmbeddingLayout&, const std::string& target, const KeySink&);
 void write_tsv(const EmbeddingSource&, const EmbeddingLayout&, const std::string& target, const KeySink&);
 void write_csv(const EmbeddingSource&, const EmbeddingLayout&, const std::string& target, const KeySink&);
 

@@ -44,9 +44,7 @@ void check(herr_t status, const char* what) {
   if (status < 0) fail_input("HDF5 cannot {}", what);
 }
 
-Handle text_type() {
-  return {H5Tcopy(H5T_C_S1), H5Tclose, "a text type"};
-}
+Handle text_type() { return {H5Tcopy(H5T_C_S1), H5Tclose, "a text type"}; }
 
 // Attributes are UTF-8 texts of variable length, which h5py gives back as str.
 void add_attribute(hid_t object, const char* name, const std::string& text) {
@@ -54,8 +52,7 @@ void add_attribute(hid_t object, const char* name, const std::string& text) {
   check(H5Tset_size(type, H5T_VARIABLE), "set a text size");
   check(H5Tset_cset(type, H5T_CSET_UTF8), "set a character set");
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "a scalar");
-  const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                         "an attribute");
+  const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, "an attribute");
   const char* data = text.c_str();
   check(H5Awrite(attribute, type, &data), "write an attribute");
 }
@@ -72,12 +69,9 @@ hid_t make_half_type(std::size_t exponent, std::size_t mantissa) {
 
 hid_t make_value_type(DType dtype) {
   switch (dtype) {
-    case DType::f16:
-      return make_half_type(5, 10);
-    case DType::bf16:
-      return make_half_type(8, 7);
-    default:
-      return H5Tcopy(H5T_IEEE_F32LE);
+    case DType::f16: return make_half_type(5, 10);
+    case DType::bf16: return make_half_type(8, 7);
+    default: return H5Tcopy(H5T_IEEE_F32LE);
   }
 }
 
@@ -110,13 +104,10 @@ class Hdf5Writer {
   std::string add(const EmbeddedRecord& record, std::span<const std::byte> values) {
     const std::string name = names_.claim(link_name(record.id));
     std::vector<hsize_t> shape;
-    for (const std::int64_t size : layout_.shape_of(record.length))
-      shape.push_back(static_cast<hsize_t>(size));
-    const Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose,
-                       "a shape");
-    const Handle dataset(
-        H5Dcreate2(file_, name.c_str(), type_, space, link_options_, dataset_options_, H5P_DEFAULT), H5Dclose,
-        "a dataset");
+    for (const std::int64_t size : layout_.shape_of(record.length)) shape.push_back(static_cast<hsize_t>(size));
+    const Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose, "a shape");
+    const Handle dataset(H5Dcreate2(file_, name.c_str(), type_, space, link_options_, dataset_options_, H5P_DEFAULT),
+                         H5Dclose, "a dataset");
     check(H5Dwrite(dataset, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write a dataset");
     add_attribute(dataset, "original_id", record.id);
     add_attribute(dataset, "description", record.description);
@@ -133,8 +124,7 @@ class Hdf5Writer {
     const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "file options");
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file options");
     check(H5Pset_obj_track_times(creation, false), "switch off time stamps");
-    check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
-          "keep the order");
+    check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), "keep the order");
     check(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "choose the file version");
     return H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access);
   }
@@ -146,13 +136,12 @@ class Hdf5Writer {
 
 }  // namespace
 
-void embedding::write_h5(const EmbeddingSource& source, const EmbeddingLayout& layout,
-                         const std::string& target, const KeySink& keys) {
+void embedding::write_h5(const EmbeddingSource& source, const EmbeddingLayout& layout, const std::string& target,
+                         const KeySink& keys) {
   const std::string partial = target + ".partial";
   Hdf5Writer writer(partial, layout);
-  source.visit([&](const EmbeddedRecord& record, std::span<const std::byte> values) {
-    keys(writer.add(record, values));
-  });
+  source.visit(
+      [&](const EmbeddedRecord& record, std::span<const std::byte> values) { keys(writer.add(record, values)); });
   writer.close();
   publish_file(partial, target);
 }

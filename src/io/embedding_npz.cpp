@@ -13,8 +13,7 @@
 namespace biowarp {
 namespace {
 
-void write_matrix(NpzWriter& npz, const EmbeddingSource& source, const EmbeddingLayout& layout,
-                  const KeySink& keys) {
+void write_matrix(NpzWriter& npz, const EmbeddingSource& source, const EmbeddingLayout& layout, const KeySink& keys) {
   std::vector<std::int64_t> shape = layout.shape_of(0);
   shape.insert(shape.begin(), source.rows());
   std::size_t longest = 0;
@@ -36,8 +35,7 @@ void write_matrix(NpzWriter& npz, const EmbeddingSource& source, const Embedding
   npz.end();
 }
 
-void write_arrays(NpzWriter& npz, const EmbeddingSource& source, const EmbeddingLayout& layout,
-                  const KeySink& keys) {
+void write_arrays(NpzWriter& npz, const EmbeddingSource& source, const EmbeddingLayout& layout, const KeySink& keys) {
   UniqueNames names{"embeddings", "ids", "lengths"};
   source.visit([&](const EmbeddedRecord& record, std::span<const std::byte> values) {
     const std::string name = names.claim(record.id);
@@ -48,8 +46,8 @@ void write_arrays(NpzWriter& npz, const EmbeddingSource& source, const Embedding
 
 }  // namespace
 
-void embedding::write_npz(const EmbeddingSource& source, const EmbeddingLayout& layout,
-                          const std::string& target, const KeySink& keys) {
+void embedding::write_npz(const EmbeddingSource& source, const EmbeddingLayout& layout, const std::string& target,
+                          const KeySink& keys) {
   NpzWriter npz(target);
   layout.per_residue ? write_arrays(npz, source, layout, keys) : write_matrix(npz, source, layout, keys);
   npz.commit();

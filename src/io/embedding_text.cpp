@@ -44,8 +44,7 @@ std::string EmbeddingText::header() const {
   std::string line = fmt::format("id{}{}", separator_, layout_.per_residue ? "position" : "length");
   for (const int layer : layout_.layers) {
     const std::string prefix = layout_.layers.size() > 1 ? fmt::format("l{}_", layer) : "";
-    for (std::int64_t c = 0; c < layout_.hidden; ++c)
-      line += fmt::format("{}{}e{}", separator_, prefix, c);
+    for (std::int64_t c = 0; c < layout_.hidden; ++c) line += fmt::format("{}{}e{}", separator_, prefix, c);
   }
   return line + "\n";
 }
@@ -53,8 +52,7 @@ std::string EmbeddingText::header() const {
 std::string EmbeddingText::quoted(const std::string& text) const {
   if (separator_ == '\t' || text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
-  for (const char c : text)
-    out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + "\"";
 }
 
@@ -63,13 +61,11 @@ std::string EmbeddingText::lines(const EmbeddedRecord& record, std::span<const s
   const std::string id = quoted(record.id);
   std::string out;
   for (std::int64_t i = 0; i < count; ++i) {
-    fmt::format_to(std::back_inserter(out), "{}{}{}", id, separator_,
-                   layout_.per_residue ? i + 1 : record.length);
+    fmt::format_to(std::back_inserter(out), "{}{}{}", id, separator_, layout_.per_residue ? i + 1 : record.length);
     for (std::int64_t layer = 0; layer < layout_.layer_count(); ++layer) {
       const std::int64_t first = (layer * count + i) * layout_.hidden;
       for (std::int64_t c = 0; c < layout_.hidden; ++c) {
-        fmt::format_to(std::back_inserter(out), "{}{}", separator_,
-                       value_at(values.data(), layout_.dtype, first + c));
+        fmt::format_to(std::back_inserter(out), "{}{}", separator_, value_at(values.data(), layout_.dtype, first + c));
       }
     }
     out += '\n';
@@ -77,13 +73,13 @@ std::string EmbeddingText::lines(const EmbeddedRecord& record, std::span<const s
   return out;
 }
 
-void embedding::write_tsv(const EmbeddingSource& source, const EmbeddingLayout& layout,
-                          const std::string& target, const KeySink& keys) {
+void embedding::write_tsv(const EmbeddingSource& source, const EmbeddingLayout& layout, const std::string& target,
+                          const KeySink& keys) {
   write_text_file(source, layout, target, keys, '\t');
 }
 
-void embedding::write_csv(const EmbeddingSource& source, const EmbeddingLayout& layout,
-                          const std::string& target, const KeySink& keys) {
+void embedding::write_csv(const EmbeddingSource& source, const EmbeddingLayout& layout, const std::string& target,
+                          const KeySink& keys) {
   write_text_file(source, layout, target, keys, ',');
 }
 

@@ -14,20 +14,11 @@ std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '\t':
-        out += "\\t";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      default:
-        out += c;
+      case '\t': out += "\\t"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\\': out += "\\\\"; break;
+      default: out += c;
     }
   }
   return out;
@@ -58,8 +49,7 @@ const std::string kIndexHeader = "row\tkey\tid\tdescription\tlength\tstatus\tcha
 std::string format_index_line(const IndexLine& line) {
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", line.skipped() ? "" : std::to_string(line.row),
                      escaped(line.key), escaped(line.id), escaped(line.description), line.length,
-                     line.skipped() ? "skipped" : "ok", escaped(line.changes), escaped(line.reason),
-                     line.hash);
+                     line.skipped() ? "skipped" : "ok", escaped(line.changes), escaped(line.reason), line.hash);
 }
 
 bool parse_index_line(std::string_view text, IndexLine& line) {
@@ -91,8 +81,7 @@ IndexReader::IndexReader(const std::string& path) : file_(path, std::ios::binary
 
 bool IndexReader::next(IndexLine& line) {
   std::string text;
-  if (!valid_ || !std::getline(file_, text) || file_.eof() || !parse_index_line(text, line))
-    return valid_ = false;
+  if (!valid_ || !std::getline(file_, text) || file_.eof() || !parse_index_line(text, line)) return valid_ = false;
   position_ += static_cast<std::int64_t>(text.size()) + 1;
   return true;
 }

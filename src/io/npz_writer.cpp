@@ -16,22 +16,18 @@ std::string header_for(DType dtype, const std::vector<std::int64_t>& shape) {
   return npy_header(descr, shape);
 }
 
-std::string member_name(std::string_view name) {
-  return std::string(name) + ".npy";
-}
+std::string member_name(std::string_view name) { return std::string(name) + ".npy"; }
 
 }  // namespace
 
 void NpzWriter::add(std::string_view name, DType dtype, const std::vector<std::int64_t>& shape,
                     std::span<const std::byte> data) {
-  zip_.add(member_name(name),
-           {header_for(dtype, shape), {reinterpret_cast<const char*>(data.data()), data.size()}});
+  zip_.add(member_name(name), {header_for(dtype, shape), {reinterpret_cast<const char*>(data.data()), data.size()}});
 }
 
 void NpzWriter::begin(std::string_view name, DType dtype, const std::vector<std::int64_t>& shape) {
   auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  for (const std::int64_t size : shape)
-    bytes *= size;
+  for (const std::int64_t size : shape) bytes *= size;
   zip_.begin(member_name(name), kNpyHeaderBytes + bytes);
   const std::string header = header_for(dtype, shape);
   zip_.write(header.data(), header.size());

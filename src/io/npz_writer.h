@@ -22,8 +22,7 @@ class NpzWriter {
   explicit NpzWriter(const std::string& target) : file_(target), zip_(file_) {}
 
   // A whole array; `data` holds exactly the elements of `shape`. Names must not repeat.
-  void add(std::string_view name, DType dtype, const std::vector<std::int64_t>& shape,
-           std::span<const std::byte> data);
+  void add(std::string_view name, DType dtype, const std::vector<std::int64_t>& shape, std::span<const std::byte> data);
 
   // An array written row by row.
   void begin(std::string_view name, DType dtype, const std::vector<std::int64_t>& shape);

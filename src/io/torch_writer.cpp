@@ -74,21 +74,18 @@ class Pickler {
 
   void tuple(const std::vector<std::int64_t>& values) {
     out_ += '(';
-    for (const std::int64_t value : values)
-      put(value);
+    for (const std::int64_t value : values) put(value);
     out_ += 't';
   }
 
   static std::vector<std::int64_t> strides(const std::vector<std::int64_t>& shape) {
     std::vector<std::int64_t> strides(shape.size(), 1);
-    for (std::size_t axis = shape.size(); axis-- > 1;)
-      strides[axis - 1] = strides[axis] * shape[axis];
+    for (std::size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * shape[axis];
     return strides;
   }
 
   void little_endian(std::int64_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i)
-      out_ += static_cast<char>((static_cast<std::uint64_t>(value) >> (8 * i)) & 0xff);
+    for (int i = 0; i < bytes; ++i) out_ += static_cast<char>((static_cast<std::uint64_t>(value) >> (8 * i)) & 0xff);
   }
 
   std::string out_;

@@ -36,16 +36,13 @@ class Fields {
 
  private:
   Fields& put(std::uint64_t value, int count) {
-    for (int i = 0; i < count; ++i)
-      bytes_ += static_cast<char>((value >> (8 * i)) & 0xff);
+    for (int i = 0; i < count; ++i) bytes_ += static_cast<char>((value >> (8 * i)) & 0xff);
     return *this;
   }
   std::string bytes_;
 };
 
-std::uint16_t version_needed(bool zip64) {
-  return zip64 ? 45 : 20;
-}
+std::uint16_t version_needed(bool zip64) { return zip64 ? 45 : 20; }
 
 std::uint16_t flags_for(std::string_view name) {
   for (const char c : name) {
@@ -57,8 +54,7 @@ std::uint16_t flags_for(std::string_view name) {
 }  // namespace
 
 void ZipWriter::write_local_header(const Member& member) {
-  if (member.name.size() > 0xffff)
-    fail_input("a zip member name has {} bytes; 65535 are possible", member.name.size());
+  if (member.name.size() > 0xffff) fail_input("a zip member name has {} bytes; 65535 are possible", member.name.size());
   const bool zip64 = member.bytes >= kLimit32;
   Fields extra;
   if (zip64) {
@@ -67,8 +63,8 @@ void ZipWriter::write_local_header(const Member& member) {
         .u64(static_cast<std::uint64_t>(member.bytes))
         .u64(static_cast<std::uint64_t>(member.bytes));
   }
-  const auto start = member.offset + kLocalHeaderBytes +
-                     static_cast<std::int64_t>(member.name.size() + extra.bytes().size());
+  const auto start =
+      member.offset + kLocalHeaderBytes + static_cast<std::int64_t>(member.name.size() + extra.bytes().size());
   if (alignment_ > 1 && start % alignment_ != 0) {
     const std::int64_t least = start + static_cast<std::int64_t>(kExtraHeaderBytes);
     const auto padding = static_cast<std::size_t>((alignment_ - least % alignment_) % alignment_);
@@ -107,12 +103,11 @@ void ZipWriter::add(std::string_view name, std::initializer_list<std::string_vie
   Member member{std::string(name), file_.position(), 0, 0};
   for (const std::string_view piece : pieces) {
     member.bytes += static_cast<std::int64_t>(piece.size());
-    member.crc = static_cast<std::uint32_t>(
-        crc32_z(member.crc, reinterpret_cast<const Bytef*>(piece.data()), piece.size()));
+    member.crc =
+        static_cast<std::uint32_t>(crc32_z(member.crc, reinterpret_cast<const Bytef*>(piece.data()), piece.size()));
   }
   write_local_header(member);
-  for (const std::string_view piece : pieces)
-    file_.write(piece);
+  for (const std::string_view piece : pieces) file_.write(piece);
   members_.push_back(std::move(member));
 }
 
@@ -143,8 +138,7 @@ void ZipWriter::write_directory_entry(const Member& member) {
 void ZipWriter::finish() {
   assert(left_ == 0);
   const std::int64_t start = file_.position();
-  for (const Member& member : members_)
-    write_directory_entry(member);
+  for (const Member& member : members_) write_directory_entry(member);
   const std::int64_t end = file_.position();
   const auto count = static_cast<std::uint64_t>(members_.size());
 

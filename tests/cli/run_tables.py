@@ -31,7 +31,7 @@ import sys
 import tempfile
 
 CHECKS = {"exit", "out", "err", "no-out", "no-err", "exists", "absent", "content"}
-TIMEOUT = 300
+TIMEOUT = 120  # seconds for one command line
 
 
 class Case:
@@ -102,8 +102,11 @@ def run_case(case, program, source):
         environment = dict(os.environ, PATH=f"{program.parent}:{os.environ['PATH']}", LC_ALL="C")
         for command in case.runs:
             command = command.replace("{source}", str(source))
-            result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, env=environment,
-                                    capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
+            try:
+                result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, env=environment,
+                                        capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
+            except subprocess.TimeoutExpired:
+                return [f"{case.place}: no end within {TIMEOUT} s\n$ {command}"]
             if result.returncode != 0:
                 break
         problems = []

@@ -12,7 +12,7 @@ import sys
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".cu", ".cuh"}
 SYSTEM = re.compile(
-    r"^(sys/.+|linux/.+|arpa/.+|netinet/.+|(unistd|fcntl|sched|signal|poll|dlfcn|pthread|netdb|dirent|termios|errno)\.h)$")
+    r"^(sys/.+|linux/.+|arpa/.+|netinet/.+|(unistd|fcntl|sched|signal|poll|dlfcn|pthread|netdb|dirent|termios|errno|time)\.h)$")
 TEST_LIBRARIES = ("gtest/", "gmock/")
 
 

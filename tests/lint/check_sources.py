@@ -7,6 +7,7 @@ usage: check_sources.py [ROOT]
 - no file longer than 600 lines
 - no marks of unfinished work
 - a header opens with a comment and has #pragma once
+- functions and classes of public headers are marked BIOWARP_API, or defined right there
 - no tabs, no trailing blanks, a line break at the end
 
 Prints one line for each finding, file:line: what, and exits with 1 if there is any.
@@ -21,6 +22,10 @@ CODE = {".h", ".cpp", ".cu", ".cuh"}
 TOPS = ("include", "src", "cli", "python", "tests", "bench", "scripts", "cmake")
 EXITS = re.compile(r"(?<![\w.>:])(?:std::|::)?(exit|abort|_exit|_Exit|quick_exit|terminate)\s*\(")
 NOTES = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME")) + r")\b")
+# At the start of a line, so at namespace scope: a function's declaration, a class with a body.
+UNMARKED = re.compile(
+    r"^(?!(?:inline|using|struct|class|enum|template|namespace|static|BIOWARP_API)\b)[A-Za-z_][\w:<>,&* ]*\("
+    r"|^class (?!BIOWARP_API\b)\w+[^;{]*\{")
 STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.S)
 
 
@@ -34,8 +39,14 @@ def code_problems(path, text):
         for number, line in enumerate(blanked(text).splitlines(), 1):
             if match := EXITS.search(line):
                 yield number, f"calls {match[1]}: errors are thrown (base/fail.h), nobody exits below cli/"
-    if path.suffix == ".h" and "#pragma once" not in text:
-        yield 1, "header without #pragma once"
+    if path.parts[0] == "include" and path.name != "export.h":
+        for number, line in enumerate(blanked(text).splitlines(), 1):
+            if UNMARKED.match(line):
+                yield number, "public, but not marked BIOWARP_API (biowarp/export.h)"
+    # Highway compiles its -inl.h headers once for each instruction set; a guard of its own kind lets it.
+    guard = "HWY_TARGET_TOGGLE" if path.name.endswith("-inl.h") else "#pragma once"
+    if path.suffix == ".h" and guard not in text:
+        yield 1, f"header without {guard}"
     if path.suffix == ".h" and not text.startswith("//"):
         yield 1, "a header opens with a comment that states its contract"
 

@@ -18,6 +18,7 @@ CLEAN = {
     "src/base/fail.h": '// Throws.\n#pragma once\n#include <fmt/format.h>\n#include "biowarp/error.h"\n',
     "src/io/gzip.cpp": '#include <sys/stat.h>\n#include <zlib.h>\n#include "base/fail.h"\n',
     "src/ops/common/simd.h": "// Vectors.\n#pragma once\n#include <hwy/highway.h>\n",
+    "src/ops/common/loop-inl.h": "// Loops.\n#if defined(LOOP_H) == defined(HWY_TARGET_TOGGLE)\n#endif\n",
     "src/ops/gemm/gemm.h": '// Products.\n#pragma once\n#include "ops/common/simd.h"\n',
     "src/ops/pool/pool.cpp": '#include "ops/common/simd.h"\n',
     "src/models/esm2.h": "// Model.\n#pragma once\n",
@@ -67,7 +68,9 @@ class Includes(Tree):
         self.assert_found("src/ops/pool/bad.cpp", '#include "ops/gemm/gemm.h"\n', "op pool must not include op gemm")
 
     def test_only_tests_reach_through(self):
-        self.assert_found("src/models/bad.cpp", '#include "ops/gemm/gemm.h"\n', "src/models may include")
+        self.write("src/tasks/good_test.cpp", '#include "nn/block.h"\n')
+        self.write("src/nn/block.h", "// Block.\n#pragma once\n")
+        self.assert_found("src/tasks/bad.cpp", '#include "nn/block.h"\n', "src/tasks may include")
 
     def test_test_reaches_up(self):
         self.assert_found("src/base/bad_test.cpp", '#include "models/esm2.h"\n', "src/base may include")
@@ -133,6 +136,14 @@ class Sources(Tree):
         self.write("src/base/good.cpp", '// never exit(1)\nvoid on_exit(); const char* k = "abort()"; int x = exit_code(1);\n')
         self.assertEqual(list(check_sources.problems(self.root)), [])
 
+    def test_public_without_mark(self):
+        head = "// Text.\n#pragma once\n"
+        for line in ("int f(int x);", "std::vector<int> f(", "class Model {", "class Bad : public Error {"):
+            self.assert_found("include/biowarp/bad.h", f"{head}{line}\n", "BIOWARP_API")
+        good = ("BIOWARP_API int f();", "class BIOWARP_API Model {", "inline int f() {", "struct Row {", "class Later;")
+        self.write("include/biowarp/bad.h", head + "\n".join(good) + "\n")
+        self.assertEqual(list(check_sources.problems(self.root)), [])
+
     def test_long_file(self):
         self.write("src/base/good.cpp", "int x;\n" * 600)
         self.assert_found("src/base/bad.cpp", "int x;\n" * 601, "601 lines")
@@ -143,6 +154,9 @@ class Sources(Tree):
 
     def test_pragma_once(self):
         self.assert_found("src/base/bad.h", "// Text.\nint f();\n", "#pragma once")
+
+    def test_highway_guard(self):
+        self.assert_found("src/ops/bad-inl.h", "// Text.\n#pragma once\n", "HWY_TARGET_TOGGLE")
 
     def test_contract(self):
         self.assert_found("src/base/bad.h", "#pragma once\nint f();\n", "contract")
