@@ -8,7 +8,7 @@ import pytest
 
 from compare import assert_as_exact, assert_cosine
 from conftest import WIDTHS
-from reference import tokens_of
+from reference import tokenize
 
 LETTERS = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKVKALPDAQFEVVHSLAKWKRQTLGQHDFSAGEGLYTHMKALRPDEDRLS"
 SEQUENCES = [
@@ -31,7 +31,7 @@ def check_states(model, forward, folder, precision, sequence):
     residues = model.encode(sequence, layers=layers, per_residue=True)
     begin, end = model.encode(sequence, layers=layers, pooling=["cls", "eos"])
     ours = np.concatenate([begin[:, None], residues, end[:, None]], axis=1)
-    name = f"{sequence[:12]} ({len(tokens_of(sequence))} tokens)"
+    name = f"{sequence[:12]} ({len(tokenize(sequence))} tokens)"
     for layer in layers:
         assert_as_exact(ours[layer], theirs[layer], exact[layer], precision, f"{name} layer {layer}")
     assert_as_exact(model.logits(sequence), theirs_logits, exact_logits, precision, f"{name} logits")
@@ -56,7 +56,7 @@ def test_contacts(precision, width, tiny, load, reference):
     """One verdict over several lengths: five residues alone are too few errors to compare."""
     model = load(tiny(width), precision)
     sequences = ("MKTAY", LETTERS[:61], (LETTERS * 2)[:150])
-    exact, theirs = ([reference(tiny(width), p).contacts(tokens_of(s)) for s in sequences] for p in ("exact", precision))
+    exact, theirs = ([reference(tiny(width), p).contacts(tokenize(s)) for s in sequences] for p in ("exact", precision))
     ours = model.contacts(sequences)
     for mine, right in zip(ours, exact):
         assert mine.shape == right.shape

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from reference import VOCABULARY, tokens_of
+from reference import TOKENS, tokenize
 
 LIMITS = {"f32": 1e-5, "bf16": 1e-3}
 
@@ -21,7 +21,7 @@ def read_masks(path):
     masks = defaultdict(dict)
     with open(path, newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
-            token = VOCABULARY.index
+            token = TOKENS.index
             masks[int(row["record"])][int(row["position"])] = token(row["input"]), token(row["target"])
     return masks
 
@@ -29,7 +29,7 @@ def read_masks(path):
 def masked_inputs(sequences, masks):
     inputs, targets = [], []
     for record, letters in enumerate(sequences):
-        ids = tokens_of(letters)
+        ids = tokenize(letters)
         wanted = [-100] * len(ids)
         for position, (token, target) in masks[record].items():
             assert ids[position] == target, f"record {record}, position {position}"
