@@ -80,7 +80,7 @@ install: build/release/build.ninja
 # --- tests ----------------------------------------------------------------------------------------------------------
 
 .PHONY: test test-cpp test-python test-torch
-test: test-cpp format-check test-python
+test: test-cpp test-python format-check
 
 test-cpp: build
 	$(say) "build: tests"
