@@ -54,7 +54,8 @@ class Job:
         for kills in range(1000):
             process = subprocess.Popen([*self.command, "--resume"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             try:
-                process.wait(source.uniform(0.0, longest))
+                # A little longer each time, so that it ends on a machine that got slower meanwhile.
+                process.wait(source.uniform(0.0, longest * (1 + kills / 10)))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
