@@ -1,5 +1,6 @@
 // bf16 attention with AMX: scores and values as 16 x 16 tiles of f32 sums, softmax between them with AVX-512. Heads
 // narrower than 32 are padded to 32, where a tile multiplication costs the same.
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -80,6 +81,7 @@ template <int kWidth>
 struct AmxKernel : Bf16Block<kWidth, kWidth, 32> {
   using Buffers = typename Bf16Block<kWidth, kWidth, 32>::Buffers;
   static constexpr int kQueryGroup = 16;
+  static constexpr std::int64_t kKeyStep = 32;
   static constexpr int kPairs = kWidth / 2;
 
   static void scores(Buffers& b, std::int64_t padded, std::int64_t key, std::int64_t width, int rows) {

@@ -1,4 +1,5 @@
 // bf16 attention with AVX512-BF16 dot products (f32 sums).
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -22,22 +23,24 @@
 namespace biowarp {
 namespace {
 
-// S[6, 64] = q[6, D] . keys[D, 64]
-template <int kPairs>
+// S[6, kVectors * 16] = q[6, D] . keys[D, kVectors * 16]
+template <int kPairs, int kVectors>
 BIOWARP_INLINE inline void score_tile(const Pair* q, const Pair* keys, std::int64_t padded, float* S) {
-  __m512 sum[6][4];
-  unroll<6>([&](auto i) BIOWARP_INLINE { unroll<4>([&](auto j) BIOWARP_INLINE { sum[i][j] = _mm512_setzero_ps(); }); });
+  __m512 sum[6][kVectors];
+  unroll<6>([&](auto i)
+                BIOWARP_INLINE { unroll<kVectors>([&](auto j) BIOWARP_INLINE { sum[i][j] = _mm512_setzero_ps(); }); });
 #pragma GCC unroll 1
   for (int w = 0; w < kPairs; ++w) {
-    __m512i key[4];
-    unroll<4>([&](auto j) BIOWARP_INLINE { key[j] = _mm512_loadu_si512(keys + w * padded + j * 16); });
+    __m512i key[kVectors];
+    unroll<kVectors>([&](auto j) BIOWARP_INLINE { key[j] = _mm512_loadu_si512(keys + w * padded + j * 16); });
     unroll<6>([&](auto i) BIOWARP_INLINE {
       const __m512bh value = (__m512bh)_mm512_set1_epi32(static_cast<int>(q[i * kPairs + w]));
-      unroll<4>([&](auto j) BIOWARP_INLINE { sum[i][j] = _mm512_dpbf16_ps(sum[i][j], value, (__m512bh)key[j]); });
+      unroll<kVectors>([&](auto j)
+                           BIOWARP_INLINE { sum[i][j] = _mm512_dpbf16_ps(sum[i][j], value, (__m512bh)key[j]); });
     });
   }
   unroll<6>([&](auto i) BIOWARP_INLINE {
-    unroll<4>([&](auto j) BIOWARP_INLINE { _mm512_storeu_ps(S + i * kKeyBlock + j * 16, sum[i][j]); });
+    unroll<kVectors>([&](auto j) BIOWARP_INLINE { _mm512_storeu_ps(S + i * kKeyBlock + j * 16, sum[i][j]); });
   });
 }
 
@@ -74,6 +77,7 @@ struct Bf16Kernel : Bf16Block<kWidth, (kWidth + 15) / 16 * 16, 12> {
   using Buffers = typename Base::Buffers;
   using Base::kPairs;
   static constexpr int kQueryGroup = 6;
+  static constexpr std::int64_t kKeyStep = 32;
   static constexpr std::int64_t kDV = (kWidth + 15) / 16 * 16;
   static constexpr int kVectors = static_cast<int>(kDV / 16);
   static constexpr int kGroup = kVectors > 4 ? 4 : kVectors;
@@ -82,7 +86,9 @@ struct Bf16Kernel : Bf16Block<kWidth, (kWidth + 15) / 16 * 16, 12> {
   static void scores(Buffers& b, std::int64_t padded, std::int64_t key, std::int64_t width, int rows) {
     for (std::int64_t k = 0; k < width; k += 64) {
       for (int i = 0; i < rows; i += 6) {
-        score_tile<kPairs>(b.queries + i * kPairs, b.keys + key + k, padded, b.scores + i * kKeyBlock + k);
+        const Pair *q = b.queries + i * kPairs, *keys = b.keys + key + k;
+        float* S = b.scores + i * kKeyBlock + k;
+        width - k >= 64 ? score_tile<kPairs, 4>(q, keys, padded, S) : score_tile<kPairs, 2>(q, keys, padded, S);
       }
     }
   }

@@ -6,6 +6,7 @@
 // bf16 for the product with the values, their sum is taken before rounding.
 #pragma once
 
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -28,15 +29,16 @@ BIOWARP_INLINE inline void unroll(F&& f) {
 
 using Pair = std::uint32_t;  // two bf16, the lower one first
 
-// 2^x, relative error 8e-5: below the rounding of a bf16 probability.
+// 2^x, relative error 1e-4: below the rounding of a bf16 probability. x - floor(x) goes through a polynomial; scalef
+// takes the floor by itself.
 BIOWARP_INLINE inline __m512 exp2_bf16(__m512 x) {
-  const __m512 whole = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m512 part = _mm512_sub_ps(x, whole);
-  __m512 p = _mm512_set1_ps(5.517159696e-02f);
-  p = _mm512_fmadd_ps(p, part, _mm512_set1_ps(2.426111167e-01f));
-  p = _mm512_fmadd_ps(p, part, _mm512_set1_ps(6.932609988e-01f));
-  p = _mm512_fmadd_ps(p, part, _mm512_set1_ps(9.999280742e-01f));
-  return _mm512_scalef_ps(p, whole);
+  constexpr int kToFloor = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+  const __m512 part = _mm512_reduce_ps(x, kToFloor);
+  __m512 p = _mm512_set1_ps(7.802445702e-02f);
+  p = _mm512_fmadd_ps(p, part, _mm512_set1_ps(2.260672488e-01f));
+  p = _mm512_fmadd_ps(p, part, _mm512_set1_ps(6.958335084e-01f));
+  p = _mm512_fmadd_ps(p, part, _mm512_set1_ps(9.999252201e-01f));
+  return _mm512_scalef_ps(p, x);
 }
 
 // kWidth: head width the kernel is compiled for; kDV: the same for values; kRows queries at a time.
@@ -109,19 +111,23 @@ struct Bf16Block {
     std::memset(b.probabilities, 0, sizeof b.probabilities);
   }
 
+  // Exact where nothing has to be corrected: no earlier keys, or the same maximum.
+  static float correction_of(const SoftmaxState& state, float largest, float factor) {
+    if (state.largest == largest) return 1.0f;
+    return state.sum == 0.0f ? 0.0f : std::exp2((state.largest - largest) * factor);
+  }
+
   static float softmax(Buffers& b, int i, std::int64_t valid, std::int64_t width, float factor, SoftmaxState& state) {
     float* S = b.scores + i * kKeyBlock;
     std::fill(S + valid, S + width, -FLT_MAX);
-    __m512 high[4];
-    unroll<4>([&](auto j) BIOWARP_INLINE { high[j] = _mm512_set1_ps(state.largest); });
-    for (std::int64_t k = 0; k < width; k += 64) {
-      unroll<4>([&](auto j) BIOWARP_INLINE { high[j] = _mm512_max_ps(high[j], _mm512_loadu_ps(S + k + j * 16)); });
+    __m512 high[2];
+    unroll<2>([&](auto j) BIOWARP_INLINE { high[j] = _mm512_set1_ps(state.largest); });
+    for (std::int64_t k = 0; k < width; k += 32) {
+      unroll<2>([&](auto j) BIOWARP_INLINE { high[j] = _mm512_max_ps(high[j], _mm512_loadu_ps(S + k + j * 16)); });
     }
-    const float largest =
-        _mm512_reduce_max_ps(_mm512_max_ps(_mm512_max_ps(high[0], high[1]), _mm512_max_ps(high[2], high[3])));
+    const float largest = _mm512_reduce_max_ps(_mm512_max_ps(high[0], high[1]));
     const float sum = exponentiate(S, b.probabilities + i * kKeyBlock, width, factor, largest);
-    const __m512 shift = _mm512_set1_ps(std::max((state.largest - largest) * factor, -200.0f));
-    const float correction = _mm512_cvtss_f32(exp2_bf16(shift));
+    const float correction = correction_of(state, largest, factor);
     state.sum = state.sum * correction + sum;
     state.largest = largest;
     return correction;

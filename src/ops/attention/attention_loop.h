@@ -3,6 +3,7 @@
 //
 // A Kernel supplies the arithmetic, all static, over its own Buffers:
 //   kQueries, kQueryGroup                       queries of a block; a block with few of them takes kQueryGroup rows
+//   kKeyStep                                    keys are computed in multiples of this, 64 at most
 //   pack(task, padded, buffers)                 keys and values of the sequence in the kernel's own order
 //   load_queries(task, first, count, rows, b)   rows of the block, missing ones repeated; sums set to zero
 //   scores(b, padded, key, width, rows)         raw products of the block with keys key .. key+width-1
@@ -61,7 +62,8 @@ __attribute__((always_inline)) inline void attend(const HeadTask& task, typename
     alignas(64) float correction[kQueries] = {};
     Kernel::load_queries(task, first, count, rows, buffers);
     for (std::int64_t key = 0; key < task.length; key += kKeyBlock) {
-      const std::int64_t valid = std::min(kKeyBlock, task.length - key), width = padded_keys(valid);
+      const std::int64_t valid = std::min(kKeyBlock, task.length - key);
+      const std::int64_t width = (valid + Kernel::kKeyStep - 1) / Kernel::kKeyStep * Kernel::kKeyStep;
       Kernel::scores(buffers, padded, key, width, rows);
       for (int i = 0; i < count; ++i) correction[i] = Kernel::softmax(buffers, i, valid, width, factor, state[i]);
       Kernel::add_values(buffers, key, valid, correction, rows);

@@ -133,6 +133,7 @@ template <int kWidth>
 struct F32Kernel {
   using Buffers = HWY_NAMESPACE::Buffers;
   static constexpr int kQueries = HWY_NAMESPACE::kQueries, kQueryGroup = 6;
+  static constexpr std::int64_t kKeyStep = 64;
   static constexpr std::int64_t kDV = (kWidth + kLanes - 1) / kLanes * kLanes;
   static constexpr int kGroup = group_of(static_cast<int>(kDV / kLanes));
   static constexpr int kRows = value_rows(kGroup);
