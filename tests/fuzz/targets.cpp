@@ -8,8 +8,11 @@ namespace biowarp::fuzz {
 
 std::span<const Target> targets() {
   static constexpr Target kTargets[] = {
-      {"config", fuzz_config},
+      {"fasta", fuzz_fasta},
       {"letters", fuzz_letters},
+      {"packed", fuzz_packed},
+      {"table", fuzz_table},
+      {"config", fuzz_config},
       {"safetensors", fuzz_safetensors},
       {"torch", fuzz_torch},
   };
