@@ -22,6 +22,7 @@ Command embed_command();
 Command extract_command();
 Command info_command();
 Command perplexity_command();
+Command pull_command();
 
 const std::vector<CommandRow>& command_rows() {
   static const std::vector<CommandRow> rows{
@@ -29,6 +30,7 @@ const std::vector<CommandRow>& command_rows() {
       {"Sequences to results", contacts_command()},
       {"Sequences to results", perplexity_command()},
       {"Sequences to results", extract_command()},
+      {"Models", pull_command()},
       {"Models", info_command()},
       {"Models", convert_command()},
       {"This machine", bench_command()},

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/cpu.h"
 #include "base/half.h"
 
 #if defined(__x86_64__)
@@ -14,10 +15,7 @@ namespace {
 constexpr std::int64_t kHalfBytes = 2;
 
 #if defined(__x86_64__)
-bool has_f16c() {
-  static const bool present = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-  return present;
-}
+bool has_f16c() { return cpu_features().avx2; }  // which includes F16C; clang 14 cannot ask for it by name
 
 // Both return how many elements they did, a multiple of 8.
 __attribute__((target("avx2,f16c"))) std::int64_t decode_eights(const std::byte* in, std::int64_t count, float* out) {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/cpu.h"
 #include "base/fail.h"
 #include "base/half.h"
 #include "base/half_rows.h"
