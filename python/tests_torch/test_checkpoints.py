@@ -8,13 +8,13 @@ from transformers import EsmForMaskedLM, EsmModel
 
 from compare import assert_as_exact
 from conftest import WIDTHS
-from reference import Reference, tiny_model, tokens_of
+from reference import Reference, tiny_model, tokenize
 
 SEQUENCE = "MKTAYIAKQRQISFVKSHF<mask>RQLEERLGLIEVQ"
 
 
 def assert_same_model(model, folder, precision="f32"):
-    exact, theirs = (Reference(folder, p).forward(tokens_of(SEQUENCE))[1] for p in ("exact", precision))
+    exact, theirs = (Reference(folder, p).forward(tokenize(SEQUENCE))[1] for p in ("exact", precision))
     assert_as_exact(model.logits(SEQUENCE), theirs, exact, precision, f"logits of {folder}")
 
 
@@ -47,7 +47,7 @@ def test_encoder_alone(tmp_path, load):
     loaded = load(tmp_path)
     assert not loaded.info.lm_head
     with torch.no_grad():
-        ids = torch.tensor([tokens_of("MKTAYIAK")])
+        ids = torch.tensor([tokenize("MKTAYIAK")])
         theirs = EsmModel.from_pretrained(tmp_path)(ids, torch.ones_like(ids)).last_hidden_state[0, 1:-1].numpy()
     np.testing.assert_allclose(loaded.encode("MKTAYIAK", per_residue=True), theirs, rtol=0, atol=2e-5)
 
@@ -57,7 +57,7 @@ def test_convert_to_hf(width, tiny, load, program, tmp_path):
     program("convert", tiny(width), tmp_path / "out", "--to", "hf")
     before, after = (EsmForMaskedLM.from_pretrained(f).eval() for f in (tiny(width), tmp_path / "out"))
     with torch.no_grad():
-        ids = torch.tensor([tokens_of(SEQUENCE)])
+        ids = torch.tensor([tokenize(SEQUENCE)])
         assert torch.equal(before(ids).logits, after(ids).logits)
         assert torch.equal(before.predict_contacts(ids, torch.ones_like(ids)),
                            after.predict_contacts(ids, torch.ones_like(ids)))

@@ -1,6 +1,6 @@
-// Two hashes with two jobs.
-//   ContentHash  XXH3-128: identity of models, sequences and settings (fast, not cryptographic)
-//   Sha256       verification of downloads
+// Hashes and their jobs.
+//   ContentHash   XXH3-128: identity of models, sequences and settings (fast, not cryptographic)
+//   Sha256, Sha1  verification of downloads (Sha1 only where a server offers nothing better, as git does)
 #pragma once
 
 #include <cstddef>
@@ -29,19 +29,33 @@ class ContentHash {
 
 std::string content_hash(const void* data, std::size_t bytes);
 
-class Sha256 {
+// A streaming digest of OpenSSL's.
+class Digest {
  public:
-  Sha256();
-  ~Sha256();
-  Sha256(const Sha256&) = delete;
-  Sha256& operator=(const Sha256&) = delete;
+  ~Digest();
+  Digest(const Digest&) = delete;
+  Digest& operator=(const Digest&) = delete;
   void add(const void* data, std::size_t bytes);
-  // 64 lower-case digits; ends the stream.
+  void add(std::string_view text) { add(text.data(), text.size()); }
+  // Lower-case hex digits; ends the stream.
   std::string finish();
+
+ protected:
+  explicit Digest(const char* algorithm);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+class Sha256 : public Digest {
+ public:
+  Sha256() : Digest("SHA256") {}  // 64 digits
+};
+
+class Sha1 : public Digest {
+ public:
+  Sha1() : Digest("SHA1") {}  // 40 digits
 };
 
 }  // namespace biowarp

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/fail.h"
 
@@ -20,20 +20,20 @@ constexpr std::size_t kBuffer = 1 << 18;
 class Lookahead {
  public:
   Lookahead(std::unique_ptr<ByteStream> source, std::string name)
-      : source_(std::move(source)), name_(std::move(name)), buffer_(kBuffer) {}
+      : source_(std::move(source)), name_(std::move(name)), buffer_(std::make_unique_for_overwrite<char[]>(kBuffer)) {}
 
   // Reads on until at least `wanted` (<= kBuffer) bytes are there or the source ends.
   void fill(std::size_t wanted) {
     if (size() >= wanted || ended_) return;
-    std::memmove(buffer_.data(), data(), size());
+    std::memmove(buffer_.get(), data(), size());
     end_ -= std::exchange(begin_, 0);
     while (end_ < wanted && !ended_) {
-      const std::size_t done = source_->read(buffer_.data() + end_, buffer_.size() - end_);
+      const std::size_t done = source_->read(buffer_.get() + end_, kBuffer - end_);
       ended_ = done == 0;
       end_ += done;
     }
   }
-  char* data() { return buffer_.data() + begin_; }
+  char* data() { return buffer_.get() + begin_; }
   std::size_t size() const { return end_ - begin_; }
   bool at_end() {
     fill(1);
@@ -47,7 +47,7 @@ class Lookahead {
  private:
   std::unique_ptr<ByteStream> source_;
   std::string name_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;
   std::size_t begin_ = 0, end_ = 0;
   bool ended_ = false;
 };
@@ -72,8 +72,7 @@ class GzipStream : public ByteStream {
  public:
   explicit GzipStream(Lookahead input) : input_(std::move(input)) {
     constexpr int kGzipOnly = 16 + MAX_WBITS;
-    if (inflateInit2(&state_, kGzipOnly) != Z_OK)
-      fail(ErrorKind::device, "no memory for gzip of {}", input_.name());
+    if (inflateInit2(&state_, kGzipOnly) != Z_OK) fail(ErrorKind::device, "no memory for gzip of {}", input_.name());
   }
   ~GzipStream() override { inflateEnd(&state_); }
   GzipStream(const GzipStream&) = delete;
@@ -81,20 +80,17 @@ class GzipStream : public ByteStream {
 
   std::size_t read(char* out, std::size_t capacity) override {
     std::size_t done = 0;
-    while (done == 0 && (in_member_ || begin_member()))
-      done = inflate_some(out, capacity);
+    while (done == 0 && (in_member_ || begin_member())) done = inflate_some(out, capacity);
     return done;
   }
 
  private:
   // Another member follows, or the end. Zeros after the last member are padding (gzip does so on tapes).
   bool begin_member() {
-    while (!input_.at_end() && *input_.data() == '\0')
-      input_.take(1);
+    while (!input_.at_end() && *input_.data() == '\0') input_.take(1);
     if (input_.at_end()) return false;
     input_.fill(2);
-    if (input_.view().substr(0, 2) != "\x1f\x8b")
-      fail_input("{} has other data behind its gzip data", input_.name());
+    if (input_.view().substr(0, 2) != "\x1f\x8b") fail_input("{} has other data behind its gzip data", input_.name());
     inflateReset(&state_);
     in_member_ = true;
     return true;
@@ -154,9 +150,7 @@ class ZstdStream : public ByteStream {
   bool frame_done_ = false;
 };
 
-bool begins_with(std::string_view text, std::string_view magic) {
-  return text.substr(0, magic.size()) == magic;
-}
+bool begins_with(std::string_view text, std::string_view magic) { return text.substr(0, magic.size()) == magic; }
 
 // A frame, or a skippable frame (magic numbers 0x184D2A50 to 0x184D2A5F).
 bool is_zstd(std::string_view text) {
@@ -176,8 +170,7 @@ std::unique_ptr<ByteStream> decompressed(std::unique_ptr<ByteStream> source, con
       {"BZh", "bzip2"}, {std::string_view("\xfd\x37zXZ\0", 6), "xz"}, {"PK\x03\x04", "zip"}};
   for (const auto& [magic, format] : others) {
     if (begins_with(start, magic)) {
-      fail_input("expected {} to be plain, gzip or zstd, but it is {}-compressed; decompress it first", name,
-                 format);
+      fail_input("expected {} to be plain, gzip or zstd, but it is {}-compressed; decompress it first", name, format);
     }
   }
   return std::make_unique<PlainStream>(std::move(input));

@@ -6,20 +6,20 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "io/header_text.h"
+#include "io/utf8.h"
 
 namespace biowarp {
 namespace {
 
 bool is_pir(std::string_view header) {
-  constexpr std::array<std::string_view, 9> kCodes{"P1;", "F1;", "DL;", "DC;", "RL;",
-                                                   "RC;", "N1;", "N3;", "XX;"};
+  constexpr std::array<std::string_view, 9> kCodes{"P1;", "F1;", "DL;", "DC;", "RL;", "RC;", "N1;", "N3;", "XX;"};
   return std::find(kCodes.begin(), kCodes.end(), header.substr(0, 3)) != kCodes.end();
 }
 
 // First character that is not a blank, or '\0'.
 char first_character(std::string_view text) {
-  const std::string_view rest = trim(text);
-  return rest.empty() ? '\0' : rest[0];
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  return first == std::string_view::npos ? '\0' : text[first];
 }
 
 }  // namespace
@@ -63,8 +63,7 @@ bool FastaStream::is_complete(const Record& record) const {
 FastaStream::Header FastaStream::read_header(char first) {
   Header header{first == '>' ? Marker::angle : Marker::semicolon, "", lines_.line()};
   append(header.text, piece_.text.substr(piece_.text.find(first) + 1));
-  while (!piece_.ends_line && lines_.next(piece_))
-    append(header.text, piece_.text);
+  while (!piece_.ends_line && lines_.next(piece_)) append(header.text, piece_.text);
   if (open_ && marker_ == Marker::none) {
     log_warn("{}: the text before the first header (line {}) is read as a record of its own", lines_.name(),
              header.line);
@@ -83,21 +82,18 @@ void FastaStream::begin(Record& record, const Header& header) {
 
 void FastaStream::take_text(Record& record) {
   switch (pir_) {
-    case Pir::no:
-      append(record.sequence, piece_.text);
-      break;
+    case Pir::no: append(record.sequence, piece_.text); break;
     case Pir::description:
       append(record.description, piece_.text);
       if (!piece_.ends_line) break;
-      record.description = utf8_of(trim(record.description));
+      record.description = as_utf8(trim(record.description));
       pir_ = Pir::letters;
       break;
     case Pir::letters:
       append(record.sequence, piece_.text);
       if (piece_.ends_line) end_pir_line(record);
       break;
-    case Pir::finished:
-      break;
+    case Pir::finished: break;
   }
 }
 

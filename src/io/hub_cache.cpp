@@ -81,8 +81,7 @@ bool is_hub_revision(std::string_view revision) {
 
 std::string hub_repo_folder(const std::string& cache, const std::string& repo) {
   std::string name = "models";
-  for (const std::string_view part : split_path(repo))
-    name.append("--").append(part);
+  for (const std::string_view part : split_path(repo)) name.append("--").append(part);
   return (fs::path(cache) / name).string();
 }
 
@@ -103,13 +102,10 @@ std::string describe_cache_search(const std::string& repo) {
   if (!is_hub_repo(repo)) return fmt::format("'{}' is not a name that the Hugging Face cache can hold", repo);
   const fs::path folder = hub_repo_folder(cache, repo);
   std::error_code ignored;
-  if (!fs::is_directory(cache, ignored))
-    return fmt::format("the Hugging Face cache {} does not exist", cache);
-  if (!fs::is_directory(folder, ignored))
-    return fmt::format("the Hugging Face cache {} does not hold it", cache);
+  if (!fs::is_directory(cache, ignored)) return fmt::format("the Hugging Face cache {} does not exist", cache);
+  if (!fs::is_directory(folder, ignored)) return fmt::format("the Hugging Face cache {} does not hold it", cache);
   const auto refs = names_below(folder / "refs");
-  if (refs.empty())
-    return fmt::format("the Hugging Face cache holds no revision of it in {}", folder.string());
+  if (refs.empty()) return fmt::format("the Hugging Face cache holds no revision of it in {}", folder.string());
   return fmt::format("the Hugging Face cache holds these revisions of it in {}: {}", folder.string(),
                      fmt::join(refs, ", "));
 }

@@ -20,8 +20,7 @@ const std::string kCommit = "0123456789abcdef0123456789abcdef01234567";
 class HubCache : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"})
-      unsetenv(name);
+    for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"}) unsetenv(name);
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
     root_ = fs::path(testing::TempDir()) / (std::string("hub_cache_") + test->name());
     fs::remove_all(root_);

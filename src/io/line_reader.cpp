@@ -9,7 +9,7 @@
 namespace biowarp {
 
 LineReader::LineReader(std::unique_ptr<ByteStream> source, std::string name)
-    : source_(std::move(source)), name_(std::move(name)), buffer_(2 * kWholeLine) {
+    : source_(std::move(source)), name_(std::move(name)), buffer_(std::make_unique_for_overwrite<char[]>(kBuffer)) {
   refill(kWholeLine);
   drop_byte_order_mark();
 }
@@ -25,10 +25,10 @@ void LineReader::drop_byte_order_mark() {
 // Moves what is left to the front and reads until `wanted` bytes are there or the source ends.
 void LineReader::refill(std::size_t wanted) {
   if (ended_ || end_ - begin_ >= wanted) return;
-  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
   end_ -= std::exchange(begin_, 0);
   while (end_ < wanted && !ended_) {
-    const std::size_t done = source_->read(buffer_.data() + end_, buffer_.size() - end_);
+    const std::size_t done = source_->read(buffer_.get() + end_, kBuffer - end_);
     ended_ = done == 0;
     end_ += done;
   }
@@ -39,19 +39,17 @@ void LineReader::refill(std::size_t wanted) {
 // once.
 std::size_t LineReader::find_from(std::size_t& known, char c) const {
   if (known < begin_ || known == 0) {
-    const void* found = std::memchr(buffer_.data() + begin_, c, end_ - begin_);
-    known = found ? static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.data()) : end_;
+    const void* found = std::memchr(buffer_.get() + begin_, c, end_ - begin_);
+    known = found ? static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.get()) : end_;
   }
   return known;
 }
 
-std::size_t LineReader::find_break() {
-  return std::min(find_from(next_lf_, '\n'), find_from(next_cr_, '\r'));
-}
+std::size_t LineReader::find_break() { return std::min(find_from(next_lf_, '\n'), find_from(next_cr_, '\r')); }
 
 std::string_view LineReader::peek() {
   refill(kWholeLine);
-  return {buffer_.data() + begin_, end_ - begin_};
+  return {buffer_.get() + begin_, end_ - begin_};
 }
 
 bool LineReader::next(Piece& piece) {
@@ -64,7 +62,7 @@ bool LineReader::next(Piece& piece) {
   }
   if (begin_ == end_ && at_line_start_) return false;
   line_ += at_line_start_ ? 1 : 0;
-  piece = {{buffer_.data() + begin_, stop - begin_}, at_line_start_, stop < end_ || ended_};
+  piece = {{buffer_.get() + begin_, stop - begin_}, at_line_start_, stop < end_ || ended_};
   if (stop < end_) {
     skip_lf_ = buffer_[stop] == '\r';
     ++stop;

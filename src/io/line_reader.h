@@ -9,7 +9,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "io/byte_stream.h"
 
@@ -39,6 +38,8 @@ class LineReader {
   const std::string& name() const { return name_; }
 
  private:
+  static constexpr std::size_t kBuffer = 2 * kWholeLine;
+
   void refill(std::size_t wanted);
   void drop_byte_order_mark();
   std::size_t find_break();
@@ -46,7 +47,7 @@ class LineReader {
 
   std::unique_ptr<ByteStream> source_;
   std::string name_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;         // kBuffer bytes
   std::size_t begin_ = 0, end_ = 0;        // bytes not yet taken
   std::size_t next_lf_ = 0, next_cr_ = 0;  // first of each in what is left, or end_; 0: not known
   bool ended_ = false;                     // the source has no more

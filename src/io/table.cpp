@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "io/header_text.h"
+#include "io/utf8.h"
 
 namespace biowarp {
 namespace {
@@ -15,8 +16,7 @@ constexpr char kTab = '\t';
 
 std::string lower(std::string_view text) {
   std::string result(text);
-  for (char& c : result)
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return result;
 }
 
@@ -24,8 +24,7 @@ std::vector<std::string> split_row(std::string_view line, char delimiter) {
   RowReader rows(LineReader(memory_bytes(std::as_bytes(std::span(line)), "header"), "header"), delimiter);
   std::vector<std::string> fields;
   rows.next(fields);
-  for (std::string& field : fields)
-    field = trim(field);
+  for (std::string& field : fields) field = trim(field);
   return fields;
 }
 
@@ -40,8 +39,7 @@ std::optional<std::size_t> find_column(const std::vector<std::string>& columns, 
   };
   if (!asked.empty()) return position([&](const std::string& column) { return column == asked; });
   for (const char* name : known) {
-    if (const auto found = position([&](const std::string& column) { return lower(column) == name; }))
-      return found;
+    if (const auto found = position([&](const std::string& column) { return lower(column) == name; })) return found;
   }
   return std::nullopt;
 }
@@ -49,14 +47,12 @@ std::optional<std::size_t> find_column(const std::vector<std::string>& columns, 
 // "a, b, c", cut where it gets long.
 std::string list_columns(const std::vector<std::string>& columns) {
   constexpr std::size_t kLongest = 400;
-  std::string text = utf8_of(fmt::format("{}", fmt::join(columns, ", ")));
+  std::string text = as_utf8(fmt::format("{}", fmt::join(columns, ", ")));
   if (text.size() > kLongest) text = text.substr(0, text.rfind(',', kLongest)) + ", ...";
   return text;
 }
 
-void remove_line_breaks(std::string& text) {
-  text.erase(std::remove(text.begin(), text.end(), '\n'), text.end());
-}
+void remove_line_breaks(std::string& text) { text.erase(std::remove(text.begin(), text.end(), '\n'), text.end()); }
 
 }  // namespace
 
@@ -129,9 +125,8 @@ std::size_t RowReader::take_quoted(std::string_view text, std::vector<std::strin
 void RowReader::append(std::vector<std::string>& fields, std::string_view text) {
   row_bytes_ += text.size();
   if (row_bytes_ > kLongestRecord) {
-    fail_input(
-        "expected rows of at most 1 GiB, but the one at line {} of {} is longer; is a quote (\") not closed?",
-        line_, name());
+    fail_input("expected rows of at most 1 GiB, but the one at line {} of {} is longer; is a quote (\") not closed?",
+               line_, name());
   }
   fields.back() += text;
 }
@@ -140,8 +135,7 @@ void RowReader::end_field(std::vector<std::string>& fields) {
   std::string& field = fields.back();
   if (delimiter_ != kTab || field.size() < 2 || field.front() != '"' || field.back() != '"') return;
   field = field.substr(1, field.size() - 2);
-  for (std::size_t at = 0; (at = field.find("\"\"", at)) != std::string::npos; ++at)
-    field.erase(at, 1);
+  for (std::size_t at = 0; (at = field.find("\"\"", at)) != std::string::npos; ++at) field.erase(at, 1);
 }
 
 std::optional<TableLayout> find_table(std::string_view header_line, const std::string& name,
@@ -160,8 +154,8 @@ std::optional<TableLayout> find_table(std::string_view header_line, const std::s
   const char delimiter = header_line.find(kTab) != std::string_view::npos ? kTab : ',';
   const auto columns = split_row(header_line, delimiter);
   if (!options.sequence_column.empty()) {
-    fail_input("expected {} to be FASTA or to have a column '{}'; its first line has {}", name,
-               options.sequence_column, list_columns(columns));
+    fail_input("expected {} to be FASTA or to have a column '{}'; its first line has {}", name, options.sequence_column,
+               list_columns(columns));
   }
   if (columns.size() == 1) return std::nullopt;
   fail_input(
@@ -186,13 +180,12 @@ bool TableStream::next(Record& record) {
   if (layout_.id && *layout_.id < fields_.size()) {
     std::string& id = fields_[*layout_.id];
     std::replace(id.begin(), id.end(), '\n', ' ');
-    record.id = utf8_of(trim(id));
+    record.id = as_utf8(trim(id));
   }
-  while (fields_.size() > layout_.columns && fields_.back().empty())
-    fields_.pop_back();
+  while (fields_.size() > layout_.columns && fields_.back().empty()) fields_.pop_back();
   if (fields_.size() != layout_.columns) {
-    record.error = fmt::format("expected {} columns as in the header, got {} (line {} of {})",
-                               layout_.columns, fields_.size(), rows_.line(), rows_.name());
+    record.error = fmt::format("expected {} columns as in the header, got {} (line {} of {})", layout_.columns,
+                               fields_.size(), rows_.line(), rows_.name());
     return true;
   }
   record.sequence.swap(fields_[layout_.sequence]);

@@ -65,6 +65,7 @@ std::shared_ptr<EmbedRecord> prepare_record(const EmbedSettings& settings, const
   line.hash = record_hash(settings, record);
 
   Residues residues = read_residues(record.sequence, settings.letters);
+  if (!record.error.empty()) residues.error = record.error;
   prepared->tokens = std::move(residues.tokens);
   prepared->letters = residues.changes;
   prepared->letters_read = static_cast<std::int64_t>(record.sequence.size());

@@ -8,6 +8,7 @@ bool ReadableRecords::next(Record& record, std::vector<std::uint8_t>& residues) 
   while (records_.next(record)) {
     ++counts_.records;
     Residues read = read_residues(record.sequence, options_.letters);
+    if (!record.error.empty()) read.error = record.error;
     const auto length = static_cast<std::int64_t>(read.tokens.size());
     const bool crop = options_.crop > 0 && length > options_.crop;
     const std::int64_t kept = crop ? options_.crop : length;

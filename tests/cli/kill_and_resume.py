@@ -79,7 +79,7 @@ def main():
             whole = Job(program, base / "in.fasta", base / f"whole{number}", output, options)
             seconds = whole.run()
             killed = Job(program, base / "in.fasta", base / f"killed{number}", output, options)
-            kills = killed.run_killed(source, seconds * 0.9)
+            kills = killed.run_killed(source, seconds * 0.6)
             expected, found = contents(whole.folder), contents(killed.folder)
             assert list(expected) == list(found), (list(expected), list(found))
             for file in expected:

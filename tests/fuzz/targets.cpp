@@ -8,7 +8,13 @@ namespace biowarp::fuzz {
 
 std::span<const Target> targets() {
   static constexpr Target kTargets[] = {
+      {"fasta", fuzz_fasta},
       {"letters", fuzz_letters},
+      {"packed", fuzz_packed},
+      {"table", fuzz_table},
+      {"config", fuzz_config},
+      {"safetensors", fuzz_safetensors},
+      {"torch", fuzz_torch},
   };
   return kTargets;
 }

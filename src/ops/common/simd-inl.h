@@ -54,30 +54,14 @@ HWY_INLINE void store_bf16(VF value, std::uint16_t* p) {
   hn::StoreU(hn::TruncateTo(U16Half(), kept), U16Half(), p);
 }
 
-HWY_INLINE VF load_as_f32(const float* p) {
-  return hn::LoadU(F32(), p);
-}
-HWY_INLINE VF load_as_f32(const std::uint16_t* p) {
-  return load_bf16(p);
-}
-HWY_INLINE void store_from_f32(float value, float* p) {
-  *p = value;
-}
-HWY_INLINE void store_from_f32(float value, std::uint16_t* p) {
-  *p = f32_to_bf16(value);
-}
-HWY_INLINE float scalar_as_f32(const float* p) {
-  return *p;
-}
-HWY_INLINE float scalar_as_f32(const std::uint16_t* p) {
-  return bf16_to_f32(*p);
-}
-HWY_INLINE void store_from_f32(VF value, float* p) {
-  hn::StoreU(value, F32(), p);
-}
-HWY_INLINE void store_from_f32(VF value, std::uint16_t* p) {
-  store_bf16(value, p);
-}
+HWY_INLINE VF load_as_f32(const float* p) { return hn::LoadU(F32(), p); }
+HWY_INLINE VF load_as_f32(const std::uint16_t* p) { return load_bf16(p); }
+HWY_INLINE void store_from_f32(float value, float* p) { *p = value; }
+HWY_INLINE void store_from_f32(float value, std::uint16_t* p) { *p = f32_to_bf16(value); }
+HWY_INLINE float scalar_as_f32(const float* p) { return *p; }
+HWY_INLINE float scalar_as_f32(const std::uint16_t* p) { return bf16_to_f32(*p); }
+HWY_INLINE void store_from_f32(VF value, float* p) { hn::StoreU(value, F32(), p); }
+HWY_INLINE void store_from_f32(VF value, std::uint16_t* p) { store_bf16(value, p); }
 
 // 2^x for x in [-126, 126]; below, x counts as -126. Relative error 8e-8: a minimax
 // polynomial of degree 5 on [-0.5, 0.5].
