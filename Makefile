@@ -80,7 +80,7 @@ install: build/release/build.ninja
 # --- tests ----------------------------------------------------------------------------------------------------------
 
 .PHONY: test test-cpp test-python test-torch
-test: test-cpp format-check test-python
+test: test-cpp test-python format-check
 
 test-cpp: build
 	$(say) "build: tests"
@@ -94,7 +94,9 @@ $(stamp)/python-package: $(python_sources) $(stamp)/venv $(stamp)/packages-build
 	@scripts/quietly python-package $(python) -m pip install --disable-pip-version-check .
 	@touch $@
 
-test-python: $(stamp)/python-package $(stamp)/pip-test
+test-python: build $(stamp)/python-package $(stamp)/pip-test
+	$(say) "test: written files, as other programs read them"
+	@$(python) tests/cli/check_outputs.py build/bin/biowarp
 	$(say) "test: Python tests"
 	@$(python) -m pytest -q python/tests
 
@@ -104,7 +106,7 @@ test-torch: build $(stamp)/python-package $(stamp)/pip-test $(stamp)/pip-torch
 
 # --- source checks --------------------------------------------------------------------------------------------------
 
-own_sources = $$(git ls-files '*.h' '*.cpp')
+own_sources = $$(find include src cli python tests -name '*.h' -o -name '*.cpp')
 
 .PHONY: lint format format-check
 lint: build/cpu/build.ninja format-check

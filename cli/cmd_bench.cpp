@@ -45,14 +45,15 @@ void print_text(const biowarp::BenchReport& report) {
   fmt::print("throughput  {:.0f} tokens/s (median of {} rounds, {:.0f} to {:.0f}), {:.2f} ms per sequence\n",
              report.tokens_per_second, report.round_seconds.size(), tokens / slowest(report), tokens / fastest(report),
              report.ms_per_sequence);
-  fmt::print("arithmetic  {:.1f} GFLOP/s\n", report.flops_per_second * 1e-9);
+  if (!report.ops.empty()) fmt::print("arithmetic  {:.1f} GFLOP/s\n", report.flops_per_second * 1e-9);
   fmt::print("latency     {:.2f} ms for one sequence of {} tokens\n", report.latency_seconds * 1e3,
              report.latency_tokens);
   fmt::print("start       model ready in {:.3f} s, first result {:.2f} s after the start of the process\n",
              report.load_seconds, report.first_result_seconds);
-  fmt::print("memory      peak {:.0f} MiB, weights {:.0f} MiB\n\n", in_mebibytes(report.peak_bytes),
+  fmt::print("memory      peak {:.0f} MiB, weights {:.0f} MiB\n", in_mebibytes(report.peak_bytes),
              in_mebibytes(model.weight_bytes));
-  fmt::print("{:<12} {:>12} {:>8} {:>18}\n", "op", "thread-sec", "share", "GFLOP/s per thread");
+  if (report.ops.empty()) return;
+  fmt::print("\n{:<12} {:>12} {:>8} {:>18}\n", "op", "thread-sec", "share", "GFLOP/s per thread");
   for (const biowarp::BenchOp& op : report.ops) {
     const std::string rate = op.flops_per_second > 0 ? fmt::format("{:.1f}", op.flops_per_second * 1e-9) : "";
     fmt::print("{:<12} {:>12.3f} {:>6.1f} % {:>18}\n", op.name, op.seconds, op.share * 100, rate);
@@ -75,14 +76,15 @@ void print_json(const biowarp::BenchReport& report, const std::string& commit) {
   json.add("machine", model.device).add("processors", report.processors).add("threads", model.threads);
   json.add("model", model.name).add("model_hash", model.hash).add("precision", biowarp::name_of(model.precision));
   json.add("sequences", report.sequences).add("tokens", report.tokens).add("longest", report.longest);
-  json.add("budget", report.budget).add("rounds", report.round_seconds.size());
+  json.add("budget", report.budget).add("round_seconds", report.round_seconds);
   json.add("tokens_per_second", report.tokens_per_second);
   json.add("tokens_per_second_best", static_cast<double>(report.tokens) / fastest(report));
-  json.add("ms_per_sequence", report.ms_per_sequence).add("gflops", report.flops_per_second * 1e-9);
+  json.add("ms_per_sequence", report.ms_per_sequence);
+  if (!ops.empty()) json.add("gflops", report.flops_per_second * 1e-9);
   json.add("latency_ms", report.latency_seconds * 1e3).add("latency_tokens", report.latency_tokens);
   json.add("load_seconds", report.load_seconds).add("first_result_seconds", report.first_result_seconds);
   json.add("peak_mib", in_mebibytes(report.peak_bytes)).add("weights_mib", in_mebibytes(model.weight_bytes));
-  json.add("ops", ops);
+  if (!ops.empty()) json.add("ops", ops);
   fmt::print("{}\n", json.text());
 }
 
@@ -113,6 +115,7 @@ std::function<int()> declare(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--repeat", flags->bench.repeat, "timed rounds (3)")->type_name("N")->check(CLI::Range(1, 1000));
+  app.add_flag("!--no-ops", flags->bench.ops, "leave out the table of ops, which takes a round of its own");
   app.add_flag("--json", flags->json, "print one line of JSON");
   app.add_option("--commit", flags->commit, "commit of the source, to be written into the JSON")->type_name("ID");
   declare_tokens(app, flags->bench.tokens);

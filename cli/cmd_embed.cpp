@@ -1,6 +1,7 @@
 // `biowarp embed IN... -o OUT`
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -21,6 +22,7 @@ struct Flags {
   ModelFlags model;
   InputFlags input;
   biowarp::EmbedJob job;
+  std::vector<std::string> layers;
   std::string pooling = "mean", out_dtype = "f32", long_policy = "full";
   std::string metrics;
   bool keep_going = false, json = false;
@@ -32,9 +34,24 @@ void write_metrics(const std::string& path, const std::string& json) {
   if (!file.flush()) throw biowarp::Error(biowarp::ErrorKind::input, fmt::format("cannot write {}", path));
 }
 
+// "--layers 0 33 in.fasta" takes the file too: words behind the numbers go back to the inputs.
+void take_layers(const std::vector<std::string>& words, biowarp::EmbedJob& job) {
+  if (words.empty()) return;
+  job.layers.clear();
+  std::vector<std::string> inputs;
+  for (const std::string& word : words) {
+    int layer = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), layer);
+    const bool number = error == std::errc() && end == word.data() + word.size() && inputs.empty();
+    number ? job.layers.push_back(layer) : inputs.push_back(word);
+  }
+  job.inputs.insert(job.inputs.begin(), inputs.begin(), inputs.end());
+}
+
 biowarp::EmbedJob job_of(const Flags& flags) {
   biowarp::EmbedJob job = flags.job;
   job.inputs = flags.input.paths;
+  take_layers(flags.layers, job);
   job.read = flags.input.read;
   job.letters = flags.input.letters;
   job.pooling = biowarp::parse_pooling(flags.pooling);
@@ -65,9 +82,9 @@ int run(const Flags& flags) {
 }
 
 void declare_results(CLI::App& app, Flags& flags) {
-  app.add_option("--layers", flags.job.layers,
+  app.add_option("--layers", flags.layers,
                  "0 (input) to the number of layers; -1 (default): the last, after the final norm")
-      ->type_name("N...")
+      ->type_name("N")
       ->delimiter(',')
       ->expected(1, -1);
   app.add_option("--pool", flags.pooling, "one row per protein: mean over its residues (default), cls, max or eos")
@@ -116,7 +133,7 @@ void declare_lengths(CLI::App& app, Flags& flags) {
 
 std::function<int()> declare(CLI::App& app) {
   const auto flags = std::make_shared<Flags>();
-  flags->input.declare(app);
+  flags->input.declare(app, false);
   declare_results(app, *flags);
   declare_output(app, *flags);
   declare_lengths(app, *flags);

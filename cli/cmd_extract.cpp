@@ -56,12 +56,12 @@ std::function<int()> declare(CLI::App& app) {
   app.add_option("FASTA", flags->fasta, "FASTA file, plain, gzip or zstd; - is standard input")->required();
   app.add_option("OUTDIR", flags->extract.output_dir, "folder for one <label>.pt per record")->required();
   app.add_option("--include", flags->include, "what to store: mean, per_tok, bos, contacts")
-      ->type_name("WHAT...")
+      ->type_name("WHAT")
       ->check(CLI::IsMember({"mean", "per_tok", "bos", "contacts"}))
       ->expected(1, -1)
       ->required();
   app.add_option("--repr_layers", flags->extract.layers, "0 to the number of layers; -1 (default): the last")
-      ->type_name("N...")
+      ->type_name("N")
       ->expected(1, -1);
   app.add_option("--toks_per_batch", flags->extract.tokens, "tokens of a batch (4096)")
       ->type_name("N")

@@ -39,7 +39,9 @@ class HelpFormatter : public CLI::Formatter {
   HelpFormatter() { column_width(kOptionColumn); }
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
-    std::string left = "  " + make_option_name(option, is_positional) + make_option_opts(option);
+    std::string name = make_option_name(option, is_positional);
+    name = name.substr(0, name.find('{'));  // "--no-ops{false}"
+    std::string left = "  " + name + make_option_opts(option);
     const std::string description = wrapped(make_option_desc(option), kOptionColumn);
     if (left.size() + 2 > kOptionColumn) {
       left += "\n" + std::string(kOptionColumn, ' ');
@@ -52,8 +54,15 @@ class HelpFormatter : public CLI::Formatter {
   // " NAME", " NAME ..." and nothing else: defaults and bounds stand in the descriptions.
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0 || option->nonpositional() == false) return "";
-    std::string text = " " + option->get_type_name();
-    if (option->get_expected_max() > 1) text += " ...";
+    const std::string type = option->get_type_name();  // with its bounds: "N:POSITIVE"
+    std::string text = " " + type.substr(0, type.find(':'));
+    if (option->get_expected_max() > 1 && !text.ends_with("...")) text += " ...";
+    return text;
+  }
+
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, name, mode);
+    for (auto at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n")) text.erase(at, 1);
     return text;
   }
 

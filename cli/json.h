@@ -22,6 +22,9 @@ class JsonObject {
   JsonObject& add(std::string_view name, double value) {
     return add_raw(name, std::isfinite(value) ? fmt::format("{}", value) : "null");
   }
+  JsonObject& add(std::string_view name, const std::vector<double>& values) {
+    return add_raw(name, fmt::format("[{}]", fmt::join(values, ", ")));
+  }
   JsonObject& add(std::string_view name, const JsonObject& value) { return add_raw(name, value.text()); }
   JsonObject& add(std::string_view name, const std::vector<JsonObject>& values) {
     std::string list;

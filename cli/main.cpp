@@ -17,8 +17,10 @@
 Command bench_command();
 Command completion_command();
 Command contacts_command();
+Command convert_command();
 Command embed_command();
 Command extract_command();
+Command info_command();
 Command perplexity_command();
 Command pull_command();
 
@@ -29,6 +31,8 @@ const std::vector<CommandRow>& command_rows() {
       {"Sequences to results", perplexity_command()},
       {"Sequences to results", extract_command()},
       {"Models", pull_command()},
+      {"Models", info_command()},
+      {"Models", convert_command()},
       {"This machine", bench_command()},
       {"This machine", completion_command()},
   };

@@ -19,6 +19,7 @@ struct BenchOptions {
   std::int64_t max_length = 1022;  // records cropped to so many residues; 0: full length
   std::int64_t tokens = 0;         // token budget of a batch; 0: chosen from the model and free memory
   int repeat = 3;                  // timed rounds
+  bool ops = true;                 // one further round for the table of ops
   Progress progress;               // rounds done, rounds in all
 };
 
@@ -48,7 +49,7 @@ struct BenchReport {
   double ms_per_sequence = 0;    // median round
   double flops_per_second = 0;   // matrix products and attention of the model, all workers; from the profiled round
   std::int64_t peak_bytes = 0;   // largest resident size of the process
-  std::vector<BenchOp> ops;      // from one further round; "waiting" is what the ops do not cover
+  std::vector<BenchOp> ops;      // from a round of its own; "waiting" is what the ops do not cover
 };
 
 BIOWARP_API BenchReport run_bench(const BenchOptions& options);

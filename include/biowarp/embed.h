@@ -84,7 +84,7 @@ struct EmbedSummary {
 };
 
 // Throws Error(usage) for what cannot work whatever the model.
-void check_embed_job(const EmbedJob& job);
+BIOWARP_API void check_embed_job(const EmbedJob& job);
 
 // Runs the whole job. Records that cannot be embedded are skipped and listed, never a reason to stop.
 // Nothing stands under its final name before it is whole. Throws Error for what concerns the job as a whole.

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "biowarp/export.h"
 #include "biowarp/letters.h"
 #include "biowarp/model.h"
 #include "biowarp/records.h"
@@ -35,6 +36,6 @@ struct ExtractOptions {
 };
 
 // Throws Error(input) when contacts are asked of a model without a trained contact head.
-RecordCounts extract(const Model& model, RecordReader& records, const ExtractOptions& options);
+BIOWARP_API RecordCounts extract(const Model& model, RecordReader& records, const ExtractOptions& options);
 
 }  // namespace biowarp

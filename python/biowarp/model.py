@@ -141,7 +141,7 @@ class Model:
             InputError: a checkpoint that cannot be read, with the full list of wrong tensors.
             DeviceError: the processor lacks what ``dtype`` needs, or memory is short.
         """
-        options = {
+        options: dict[str, Any] = {
             "name": os.fspath(name),
             "revision": revision,
             "adapter": os.fspath(adapter),

@@ -9,14 +9,10 @@ namespace {
 
 const char* class_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::usage:
-      return "UsageError";
-    case ErrorKind::input:
-      return "InputError";
-    case ErrorKind::device:
-      return "DeviceError";
-    case ErrorKind::internal:
-      return "InternalError";
+    case ErrorKind::usage: return "UsageError";
+    case ErrorKind::input: return "InputError";
+    case ErrorKind::device: return "DeviceError";
+    case ErrorKind::internal: return "InternalError";
   }
   return "InternalError";
 }
@@ -33,16 +29,13 @@ void translate(const std::exception_ptr& exception, void*) {
 }  // namespace
 
 nb::str to_str(const std::string& text) {
-  PyObject* decoded =
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
   if (decoded == nullptr) {
     throw nb::python_error();
   }
   return nb::steal<nb::str>(decoded);
 }
 
-void bind_errors(nb::module_&) {
-  nb::register_exception_translator(translate);
-}
+void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }
 
 }  // namespace biowarp::python

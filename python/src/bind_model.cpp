@@ -78,9 +78,8 @@ nb::dict info(const Model& model) {
   return to;
 }
 
-Array encode(const Model& model, const std::vector<std::string>& sequences,
-             const std::vector<std::string>& pooling, const std::vector<int>& layers, std::int64_t tokens,
-             const nb::object& progress) {
+Array encode(const Model& model, const std::vector<std::string>& sequences, const std::vector<std::string>& pooling,
+             const std::vector<int>& layers, std::int64_t tokens, const nb::object& progress) {
   EncodeOptions options;
   options.layers = layers;
   options.tokens = tokens;
@@ -153,23 +152,24 @@ nb::tuple masked_loss(const Model& model, const std::vector<std::string>& sequen
 
 void bind_model(nb::module_& module) {
   nb::class_<Model>(module, "Model", "A loaded model; see biowarp.Model.")
-      .def_static("load", &load, nb::arg("name"), nb::arg("revision"), nb::arg("adapter"),
-                  nb::arg("precision"), nb::arg("threads"), nb::arg("tanh_gelu"))
-      .def("info", &info, "Fields of biowarp.ModelInfo.")
+      .def_static("load", &load, nb::arg("name"), nb::arg("revision"), nb::arg("adapter"), nb::arg("precision"),
+                  nb::arg("threads"), nb::arg("tanh_gelu"))
+      .def("info", &info, nb::sig("def info(self) -> dict[str, typing.Any]"), "Fields of biowarp.ModelInfo.")
       .def("encode", &encode, nb::arg("sequences"), nb::arg("pooling"), nb::arg("layers"), nb::arg("tokens"),
            nb::arg("progress").none(), "[n, P, K, C] float32.")
-      .def("encode_per_residue", &encode_per_residue, nb::arg("sequences"), nb::arg("layers"),
-           nb::arg("tokens"), nb::arg("progress").none(), "n arrays [K, L, C] float32.")
+      .def("encode_per_residue", &encode_per_residue, nb::arg("sequences"), nb::arg("layers"), nb::arg("tokens"),
+           nb::arg("progress").none(),
+           nb::sig("def encode_per_residue(self, sequences: list[str], layers: list[int], tokens: int, "
+                   "progress: object) -> list[numpy.typing.NDArray[numpy.float32]]"),
+           "n arrays [K, L, C] float32.")
       .def("logits", &logits, nb::arg("sequence"), "[L + 2, V] float32.")
       .def("contacts", &contacts, nb::arg("sequence"), "[L, L] float32.")
       .def("pseudo_log_likelihood", &pseudo_log_likelihood, nb::arg("sequence"), "[L] float64.")
-      .def(
-          "masked_loss", &masked_loss, nb::arg("sequences"), nb::arg("rate"), nb::arg("scheme"),
-          nb::arg("random"), nb::arg("seed"), nb::arg("max_length"),
-          nb::sig(
-              "def masked_loss(self, sequences: list[str], rate: float, scheme: str, random: str, seed: int, "
-              "max_length: int) -> tuple[float, float, int]"),
-          "(loss, perplexity, positions).");
+      .def("masked_loss", &masked_loss, nb::arg("sequences"), nb::arg("rate"), nb::arg("scheme"), nb::arg("random"),
+           nb::arg("seed"), nb::arg("max_length"),
+           nb::sig("def masked_loss(self, sequences: list[str], rate: float, scheme: str, random: str, seed: int, "
+                   "max_length: int) -> tuple[float, float, int]"),
+           "(loss, perplexity, positions).");
 }
 
 }  // namespace biowarp::python

@@ -25,12 +25,10 @@ nb::object next_record(RecordReader& reader) {
 }  // namespace
 
 void bind_records(nb::module_& module) {
-  nb::class_<RecordReader>(module, "RecordReader",
-                           "Streams the records of one or more files; see biowarp.iter_fasta.")
+  nb::class_<RecordReader>(module, "RecordReader", "Streams the records of one or more files; see biowarp.iter_fasta.")
       .def(
           "__init__",
-          [](RecordReader* self, std::vector<std::string> paths, std::string sequence_column,
-             std::string id_column) {
+          [](RecordReader* self, std::vector<std::string> paths, std::string sequence_column, std::string id_column) {
             new (self) RecordReader(std::move(paths), {std::move(sequence_column), std::move(id_column)});
           },
           nb::arg("paths"), nb::arg("sequence_column"), nb::arg("id_column"))

@@ -91,6 +91,7 @@ def test_arrays_outlive_the_model():
     model = biowarp.Model.from_pretrained()
     rows = model.encode(["MKTAYIAK"])
     residues = model.encode(["MKTAYIAK"], per_residue=True)[0]
+    assert not rows.flags.owndata and not residues.flags.owndata  # views of the engine's memory, not copies
     kept = rows.copy(), residues.copy()
     del model
     gc.collect()

@@ -1,7 +1,8 @@
 """The tolerance rule: our error against an exact result may be twice that of another program in the same precision.
 
 Two norms are held to it, the root mean square of the error and its largest element. A rounding floor keeps the rule
-fair where the other program is exact by luck. Comparisons are written so that NaN fails.
+fair where the other program is exact by luck: half a unit in the last place for the mean, four for the largest error,
+which hangs on a few large elements. Comparisons are written so that NaN fails.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 
 EPSILON = {"f32": 2.0**-23, "bf16": 2.0**-8}
 FACTOR = 2.0
-FLOOR_IN_EPSILONS = 1.0
+FLOOR_IN_EPSILONS = {"rms": 0.5, "largest": 4.0}
 
 
 def rms(values: np.ndarray) -> float:
@@ -29,8 +30,9 @@ def assert_as_exact(ours, theirs, exact, precision: str, what: str) -> None:
         f"{what}: shapes {ours.shape}, {theirs.shape}, {exact.shape}"
     )
     for name, norm in (("rms", rms), ("largest", largest)):
-        floor = FLOOR_IN_EPSILONS * EPSILON[precision] * norm(exact)
-        error, allowed = norm(ours - exact), FACTOR * norm(theirs - exact) + floor
+        floor = FLOOR_IN_EPSILONS[name] * EPSILON[precision] * norm(exact)
+        with np.errstate(invalid="ignore"):  # inf - inf is NaN, which fails below
+            error, allowed = norm(ours - exact), FACTOR * norm(theirs - exact) + floor
         assert error <= allowed, f"{what}: {name} error {error:.3g}, allowed {allowed:.3g}"
 
 
@@ -39,6 +41,7 @@ def assert_cosine(ours, exact, at_least: float, what: str) -> None:
     ours, exact = (np.asarray(a, dtype=np.float64) for a in (ours, exact))
     assert ours.size > 0, f"{what}: nothing to compare"
     assert ours.shape == exact.shape, f"{what}: shapes {ours.shape}, {exact.shape}"
-    cosine = (ours * exact).sum(-1) / (np.linalg.norm(ours, axis=-1) * np.linalg.norm(exact, axis=-1))
+    with np.errstate(invalid="ignore"):  # a row of zeros has no direction: NaN, which fails below
+        cosine = (ours * exact).sum(-1) / (np.linalg.norm(ours, axis=-1) * np.linalg.norm(exact, axis=-1))
     worst = cosine.min()  # NaN if any is
     assert worst >= at_least, f"{what}: cosine {worst:.6f}, expected at least {at_least}"

@@ -10,7 +10,7 @@ from transformers.utils import logging
 
 import biowarp
 from biowarp._program import PROGRAM
-from reference import Reference, tiny_model, tokens_of
+from reference import Reference, tiny_model, tokenize
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = [16, 24, 32, 64, 128]
@@ -48,7 +48,7 @@ def reference():
 def forward(reference):
     """forward(folder, precision, sequence): hidden states and logits of transformers, computed once."""
     return lru_cache(maxsize=None)(
-        lambda folder, precision, sequence: reference(folder, precision).forward(tokens_of(sequence))
+        lambda folder, precision, sequence: reference(folder, precision).forward(tokenize(sequence))
     )
 
 

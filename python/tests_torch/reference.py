@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from transformers import EsmConfig, EsmForMaskedLM
+from transformers import EsmForMaskedLM
 from transformers.models.esm import modeling_esm
 
-VOCABULARY = ("<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTIDPKQNFYMHWCXBUZO.-", "<null_1>", "<mask>")
-MASK = VOCABULARY.index("<mask>")
-
-
-def tiny_config(width: int, heads: int = 3, layers: int = 3) -> EsmConfig:
-    hidden = width * heads
-    return EsmConfig(
-        vocab_size=33, mask_token_id=32, pad_token_id=1, hidden_size=hidden, num_hidden_layers=layers,
-        num_attention_heads=heads, intermediate_size=4 * hidden, hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0, max_position_embeddings=1026, layer_norm_eps=1e-5,
-        position_embedding_type="rotary", token_dropout=True, emb_layer_norm_before=False,
-    )
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "golden"))
+from make_checkpoints import TOKENS, masked_lm, tokenize  # noqa: E402, F401
 
 
 def tiny_model(width: int, heads: int = 3, layers: int = 3, seed: int = 0) -> EsmForMaskedLM:
-    """A random model whose every part matters: biases, norms and attention are far from their start values."""
-    model = EsmForMaskedLM(tiny_config(width, heads, layers)).eval()
-    generator = torch.Generator().manual_seed(seed)
+    """A random model whose every part matters: attention looks somewhere, contacts are neither 0 nor 1."""
+    model = masked_lm(seed, layers=layers, heads=heads, width=heads * width, feed_forward=4 * heads * width)
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            noise = torch.randn(parameter.shape, generator=generator)
-            if "LayerNorm" in name or "layer_norm" in name:
-                parameter.copy_((1 if name.endswith("weight") else 0) + 0.2 * noise)
-            elif name.endswith("bias"):
-                parameter.copy_(0.2 * noise)
-            elif ".query." in name or ".key." in name:
-                parameter.copy_(noise * 2 / parameter.shape[1] ** 0.5)
-            elif "embeddings" in name:
-                parameter.copy_(noise)
-            elif "contact_head" in name:
-                parameter.copy_(20 * noise)  # corrected attentions are small
-            else:
-                parameter.copy_(noise / parameter.shape[-1] ** 0.5)
-        model.lm_head.decoder.weight.copy_(model.esm.embeddings.word_embeddings.weight)
+        for layer in model.esm.encoder.layer:
+            layer.attention.self.query.weight.mul_(2)
+            layer.attention.self.key.weight.mul_(2)
+        model.esm.contact_head.regression.weight.mul_(5 * (layers * heads) ** 0.5)
     return model
-
-
-def tokens_of(sequence: str) -> list[int]:
-    """Letters to token ids with begin and end; "<mask>" is one residue."""
-    ids, at = [0], 0
-    while at < len(sequence):
-        token = "<mask>" if sequence.startswith("<mask>", at) else sequence[at]
-        ids.append(VOCABULARY.index(token))
-        at += len(token)
-    return [*ids, 2]
 
 
 def _rotate(q, k, cos, sin, unsqueeze_dim=1):
@@ -119,7 +88,7 @@ class Reference:
         return self._run(lambda: self.model.predict_contacts(ids, torch.ones_like(ids)))[0].double().numpy()
 
     def loss(self, inputs: list[list[int]], targets: list[list[int]]) -> tuple[float, int]:
-        """Mean -ln p over positions whose target is not -100, in float64, and their number."""
+        """Mean -ln p over positions whose target is not -100, and their number."""
         total, count = 0.0, 0
         for ids, wanted in zip(inputs, targets):
             _, logits = self.forward(ids)

@@ -11,7 +11,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstdio>
 #include <utility>
 
 #include "base/fail.h"
@@ -81,6 +81,12 @@ std::string link_name(std::string id) {
   return id;
 }
 
+// What is left of an unfinished file when writing fails; nothing once the file has its final name.
+struct RemoveOnExit {
+  const std::string& path;
+  ~RemoveOnExit() { std::remove(path.c_str()); }
+};
+
 class Hdf5Writer {
  public:
   Hdf5Writer(const std::string& path, const EmbeddingLayout& layout)
@@ -139,6 +145,7 @@ class Hdf5Writer {
 void embedding::write_h5(const EmbeddingSource& source, const EmbeddingLayout& layout, const std::string& target,
                          const KeySink& keys) {
   const std::string partial = target + ".partial";
+  const RemoveOnExit cleanup{partial};
   Hdf5Writer writer(partial, layout);
   source.visit(
       [&](const EmbeddedRecord& record, std::span<const std::byte> values) { keys(writer.add(record, values)); });

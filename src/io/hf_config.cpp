@@ -26,8 +26,7 @@ class Fields {
     const json* field = find(key);
     if (!field) return std::nullopt;
     constexpr std::uint64_t kLargest = 1u << 31;
-    if (!field->is_number_unsigned() || field->get<std::uint64_t>() > kLargest)
-      refuse(key, "an integer >= 0", *field);
+    if (!field->is_number_unsigned() || field->get<std::uint64_t>() > kLargest) refuse(key, "an integer >= 0", *field);
     return field->get<std::int64_t>();
   }
   std::optional<double> number(const char* key) const {
@@ -82,6 +81,16 @@ class Fields {
   json object_;
 };
 
+// Settings of peft's LoraConfig that make the merged weights something else than W + scale B A.
+constexpr const char* kLoraExtensions[] = {"use_dora",          "use_qalora",
+                                           "use_bdlora",        "lora_bias",
+                                           "layer_replication", "kasa_config",
+                                           "monteclora_config", "velora_config",
+                                           "arrow_config",      "alora_invocation_tokens",
+                                           "target_parameters", "trainable_token_indices"};
+
+bool is_on(const json& setting) { return setting.is_boolean() ? setting.get<bool>() : !setting.empty(); }
+
 }  // namespace
 
 HfConfig read_hf_config(const std::string& path) {
@@ -107,6 +116,38 @@ HfConfig read_hf_config(const std::string& path) {
   return config;
 }
 
+std::string hf_config_text(const HfConfig& config) {
+  nlohmann::ordered_json out;
+  const auto set = [&](const char* key, const auto& value) {
+    if (value) out[key] = *value;
+  };
+  out["architectures"] = config.architectures;
+  out["model_type"] = config.model_type;
+  set("hidden_size", config.hidden_size);
+  set("num_hidden_layers", config.num_hidden_layers);
+  set("num_attention_heads", config.num_attention_heads);
+  set("intermediate_size", config.intermediate_size);
+  set("vocab_size", config.vocab_size);
+  set("padded_vocab_size", config.padded_vocab_size);
+  set("layer_norm_eps", config.layer_norm_eps);
+  set("token_dropout", config.token_dropout);
+  set("qkv_weight_interleaved", config.qkv_weight_interleaved);
+  set("torch_dtype", config.torch_dtype);
+  set("tie_word_embeddings", config.tie_word_embeddings);
+  out["position_embedding_type"] = "rotary";
+  out["emb_layer_norm_before"] = false;
+  out["max_position_embeddings"] = 1026;
+  out["mask_token_id"] = 32;
+  out["pad_token_id"] = 1;
+  out["hidden_act"] = "gelu";
+  out["hidden_dropout_prob"] = 0.0;
+  out["attention_probs_dropout_prob"] = 0.0;
+  out["initializer_range"] = 0.02;
+  out["is_folding_model"] = false;
+  constexpr int kIndent = 2;
+  return out.dump(kIndent) + "\n";
+}
+
 LoraConfig read_lora_config(const std::string& path) {
   const Fields fields(path);
   LoraConfig config;
@@ -116,11 +157,15 @@ LoraConfig read_lora_config(const std::string& path) {
   config.rank = fields.natural("r");
   config.alpha = fields.number("lora_alpha").value_or(0);
   config.rslora = fields.boolean("use_rslora").value_or(false);
-  config.dora = fields.boolean("use_dora").value_or(false);
   const json* init = fields.find("init_lora_weights");
   if (init && init->is_string()) config.init = init->get<std::string>();
   config.alpha_pattern = fields.numbers("alpha_pattern");
-  config.modules_to_save = fields.texts("modules_to_save");
+  for (const char* key : kLoraExtensions) {
+    if (const json* field = fields.find(key); field && is_on(*field)) {
+      config.extension = key;
+      break;
+    }
+  }
   return config;
 }
 

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "io/json.h"
 #include "io/safetensors.h"
+#include "io/torch_file.h"
 
 namespace biowarp {
 namespace {
@@ -14,9 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool starts_with(std::span<const std::byte> bytes, std::string_view text) {
-  return bytes.size() >= text.size() &&
-         std::equal(text.begin(), text.end(), bytes.begin(),
-                    [](char a, std::byte b) { return static_cast<std::byte>(a) == b; });
+  return bytes.size() >= text.size() && std::equal(text.begin(), text.end(), bytes.begin(),
+                                                   [](char a, std::byte b) { return static_cast<std::byte>(a) == b; });
 }
 
 // Formats that are told by their first bytes and refused, each with the way out.
@@ -40,8 +40,7 @@ constexpr ForeignFormat kForeign[] = {
 
 std::int64_t TensorInfo::elements() const {
   std::int64_t product = 1;
-  for (const std::int64_t size : shape)
-    product *= size;
+  for (const std::int64_t size : shape) product *= size;
   return product;
 }
 
@@ -69,8 +68,7 @@ std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& sha
 }
 
 const TensorInfo* WeightFile::find(std::string_view name) const {
-  const auto found =
-      std::find_if(tensors.begin(), tensors.end(), [&](const TensorInfo& t) { return t.name == name; });
+  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const TensorInfo& t) { return t.name == name; });
   return found == tensors.end() ? nullptr : &*found;
 }
 
@@ -82,6 +80,7 @@ WeightFile open_weight_file(const std::string& path) {
     if (starts_with(bytes, format.magic)) fail_input("{}: {}", path, format.advice);
   }
   if (looks_like_safetensors(bytes)) return open_safetensors(file);
+  if (looks_like_torch(bytes)) return open_torch_file(file);
   fail_input("{}: neither a safetensors nor a torch file", path);
 }
 
@@ -95,8 +94,7 @@ WeightFile open_sharded_weights(const std::string& index_path) {
     if (!shard.is_string()) fail_input("{}: tensor {} names no file", index_path, tensor);
     const std::string name = shard.get<std::string>();
     if (name.empty() || fs::path(name).filename() != name || name == "..") {
-      fail_input("{}: tensor {} names \"{}\", expected a file name in the same folder", index_path, tensor,
-                 name);
+      fail_input("{}: tensor {} names \"{}\", expected a file name in the same folder", index_path, tensor, name);
     }
     shards[name].insert(tensor);
   }
@@ -106,8 +104,7 @@ WeightFile open_sharded_weights(const std::string& index_path) {
     WeightFile shard = open_weight_file((fs::path(index_path).parent_path() / name).string());
     for (TensorInfo& tensor : shard.tensors) {
       if (tensors.count(tensor.name) == 0) {
-        fail_input("{}: tensor {} is in {}, where the index does not expect it", index_path, tensor.name,
-                   name);
+        fail_input("{}: tensor {} is in {}, where the index does not expect it", index_path, tensor.name, name);
       }
       result.tensors.push_back(std::move(tensor));
     }

@@ -10,8 +10,7 @@ namespace {
 
 using Parts = std::map<Part, const TensorInfo*>;
 
-constexpr std::int64_t kPaddedVocabulary =
-    64;  // rows of NVIDIA's embedding, a multiple of what their kernels want
+constexpr std::int64_t kPaddedVocabulary = 64;  // rows of NVIDIA's embedding, a multiple of what their kernels want
 
 bool same_values(const StoredMatrix& a, const StoredMatrix& b, std::int64_t rows) {
   std::vector<float> left(static_cast<std::size_t>(rows * a.columns)), right(left.size());
@@ -21,8 +20,7 @@ bool same_values(const StoredMatrix& a, const StoredMatrix& b, std::int64_t rows
 }
 
 bool same_values(const TensorInfo& a, const TensorInfo& b) {
-  if (a.shape != b.shape || a.shape.size() > 2 || !is_floating(a.dtype) || !is_floating(b.dtype))
-    return false;
+  if (a.shape != b.shape || a.shape.size() > 2 || !is_floating(a.dtype) || !is_floating(b.dtype)) return false;
   return same_values(as_matrix(a, false), as_matrix(b, false), as_matrix(a, false).rows);
 }
 
@@ -33,9 +31,9 @@ class Misfits {
 
   void throw_if_any(const std::string& path, const Esm2Config& config) const {
     if (missing.empty() && unexpected.empty() && misshapen.empty()) return;
-    fail_input("{}: the tensors do not make an ESM-2 of {} layers, width {}, {} heads{}{}{}", path,
-               config.layers, config.hidden, config.heads, list("missing", missing),
-               list("unexpected", unexpected), list("misshapen", misshapen));
+    fail_input("{}: the tensors do not make an ESM-2 of {} layers, width {}, {} heads{}{}{}", path, config.layers,
+               config.hidden, config.heads, list("missing", missing), list("unexpected", unexpected),
+               list("misshapen", misshapen));
   }
 
  private:
@@ -57,17 +55,20 @@ class Binder {
     const std::vector<std::int64_t>& shape = spec.shape;
     StoredParam param{shape[0], shape.size() > 1 ? shape[1] : 1, RowOrder::plain, {}};
     if (parts.count(Part::whole) != 0) {
-      add_part(spec, *parts.at(Part::whole), shape, param);
+      add_part(spec, Part::whole, *parts.at(Part::whole), shape, param);
     } else if (parts.count(Part::fused) != 0) {
       param.order = options_.interleaved_qkv ? RowOrder::plain : RowOrder::three_blocks;
-      add_part(spec, *parts.at(Part::fused), shape, param);
+      add_part(spec, Part::fused, *parts.at(Part::fused), shape, param);
+      for (const auto& [part, tensor] : parts) {
+        if (part != Part::fused) misfits.unexpected.push_back(tensor->name);
+      }
     } else {
       param.order = RowOrder::three_parts;
       for (const Part part : {Part::query, Part::key, Part::value}) {
         if (const auto found = parts.find(part); found != parts.end()) {
           std::vector<std::int64_t> third = shape;
           third[0] /= 3;
-          add_part(spec, *found->second, third, param);
+          add_part(spec, part, *found->second, third, param);
         } else {
           misfits.missing.push_back(stored_name(table_, spec.name, part));
         }
@@ -85,21 +86,18 @@ class Binder {
   }
 
  private:
-  void add_part(const ParamSpec& spec, const TensorInfo& tensor, const std::vector<std::int64_t>& expected,
+  void add_part(const ParamSpec& spec, Part part, const TensorInfo& tensor, const std::vector<std::int64_t>& expected,
                 StoredParam& param) {
     if (!is_floating(tensor.dtype)) {
       misfits.misshapen.push_back(
           fmt::format("{} is {}, expected floating-point values", tensor.name, name_of(tensor.dtype)));
     } else if (!fits(spec, tensor.shape, expected)) {
-      misfits.misshapen.push_back(fmt::format("{} is {}, expected {}", tensor.name,
-                                              describe_shape(tensor.shape), describe_shape(expected)));
+      misfits.misshapen.push_back(
+          fmt::format("{} is {}, expected {}", tensor.name, describe_shape(tensor.shape), describe_shape(expected)));
     } else {
       StoredMatrix matrix = as_matrix(tensor, expected.size() == 1);
-      if (options_.updates) {
-        if (const auto update = options_.updates->find(tensor.name); update != options_.updates->end()) {
-          matrix.update = update->second;
-        }
-      }
+      const auto update = options_.updates.find({spec.name, part});
+      if (update != options_.updates.end()) matrix.update = update->second;
       param.parts.push_back(std::move(matrix));
     }
   }
@@ -109,8 +107,8 @@ class Binder {
     if (shape == expected) return true;
     if (spec.name == "contact.weight") return shape == std::vector<std::int64_t>{1, expected[0]};
     // Rows beyond the vocabulary are padding and never read (S52).
-    const bool padded = table_.naming == Naming::nv_esm && expected[0] == config_.vocabulary &&
-                        !shape.empty() && shape[0] == kPaddedVocabulary;
+    const bool padded = table_.naming == Naming::nv_esm && expected[0] == config_.vocabulary && !shape.empty() &&
+                        shape[0] == kPaddedVocabulary;
     return padded && std::equal(shape.begin() + 1, shape.end(), expected.begin() + 1, expected.end());
   }
 
@@ -127,17 +125,10 @@ Placement place_tensors(const Checkpoint& checkpoint, Naming naming) {
   for (const TensorInfo& tensor : checkpoint.weights.tensors) {
     const Resolved resolved = resolve(table, tensor.name);
     switch (resolved.use) {
-      case Use::ignored:
-        break;
-      case Use::rotary:
-        placement.rotary.push_back(&tensor);
-        break;
-      case Use::classifier:
-        placement.classifier.push_back(tensor.name);
-        break;
-      case Use::unknown:
-        placement.unexpected.push_back(tensor.name);
-        break;
+      case Use::ignored: break;
+      case Use::rotary: placement.rotary.push_back(&tensor); break;
+      case Use::classifier: placement.classifier.push_back(tensor.name); break;
+      case Use::unknown: placement.unexpected.push_back(tensor.name); break;
       case Use::parameter: {
         const auto [place, fresh] = placement.params[resolved.parameter].emplace(resolved.part, &tensor);
         if (!fresh && !same_values(*place->second, tensor)) {
@@ -152,8 +143,7 @@ Placement place_tensors(const Checkpoint& checkpoint, Naming naming) {
 }
 
 std::map<std::string, StoredParam, std::less<>> bind_params(const Checkpoint& checkpoint, Naming naming,
-                                                            const Placement& placement,
-                                                            const Esm2Config& config,
+                                                            const Placement& placement, const Esm2Config& config,
                                                             const BindOptions& options) {
   std::map<std::string, StoredParam, std::less<>> params;
   Binder binder(table_of(naming), config, options);
@@ -171,8 +161,7 @@ std::map<std::string, StoredParam, std::less<>> bind_params(const Checkpoint& ch
   if (bound < placement.params.size()) {  // layers beyond the last
     for (const auto& [name, parts] : placement.params) {
       if (params.count(name) != 0) continue;
-      for (const auto& [part, tensor] : parts)
-        binder.misfits.unexpected.push_back(tensor->name);
+      for (const auto& [part, tensor] : parts) binder.misfits.unexpected.push_back(tensor->name);
     }
   }
   binder.misfits.throw_if_any(checkpoint.weights.path, config);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/settings.h"
@@ -15,19 +16,19 @@ namespace biowarp {
 // differ.
 Placement place_tensors(const Checkpoint& checkpoint, Naming naming);
 
-using UpdateMap =
-    std::map<std::string, std::shared_ptr<const LowRankUpdate>>;  // stored tensor name -> its update
+// What adapters add, by parameter and part.
+using UpdatePlace = std::pair<std::string, Part>;
+using UpdateMap = std::map<UpdatePlace, std::shared_ptr<const LowRankUpdate>>;
 
 struct BindOptions {
   bool interleaved_qkv = true;  // order of a fused QKV
-  const UpdateMap* updates = nullptr;
+  UpdateMap updates;
 };
 
 // Every parameter of `config`, or Error(input) with the full list of missing, unexpected and misshapen
 // tensors (S44). A decoder equal to the embedding is left out: it is tied.
 std::map<std::string, StoredParam, std::less<>> bind_params(const Checkpoint& checkpoint, Naming naming,
-                                                            const Placement& placement,
-                                                            const Esm2Config& config,
+                                                            const Placement& placement, const Esm2Config& config,
                                                             const BindOptions& options);
 
 }  // namespace biowarp

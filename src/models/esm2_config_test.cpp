@@ -14,7 +14,8 @@ TEST(Esm2Config, ParameterCountsOfThePublicSizes) {
 }
 
 TEST(Esm2Config, S67NamesPeopleType) {
-  for (const char* name : {"650M", "t33", "esm2_t33_650M_UR50D", "facebook/esm2_t33_650M_UR50D", "nvidia/esm2_t33_650M_UR50D"}) {
+  for (const char* name :
+       {"650M", "t33", "esm2_t33_650M_UR50D", "facebook/esm2_t33_650M_UR50D", "nvidia/esm2_t33_650M_UR50D"}) {
     ASSERT_TRUE(find_esm2_size(name)) << name;
     EXPECT_EQ(find_esm2_size(name)->hidden, 1280);
   }

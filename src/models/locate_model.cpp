@@ -8,6 +8,7 @@
 
 #include "base/environment.h"
 #include "base/fail.h"
+#include "io/hub_cache.h"
 
 namespace biowarp {
 namespace {
@@ -53,8 +54,7 @@ fs::path find_demonstration() {
 
 [[noreturn]] void fail_no_demonstration() {
   std::vector<std::string> folders;
-  for (const fs::path& folder : model_folders())
-    folders.push_back(folder.lexically_normal().string());
+  for (const fs::path& folder : model_folders()) folders.push_back(folder.lexically_normal().string());
   fail_usage(
       "no model was named and the demonstration model {} is not installed; looked in {}. Set BIOWARP_MODELS "
       "to "
@@ -65,8 +65,7 @@ fs::path find_demonstration() {
 // The short and long names people may type, for error messages.
 std::string size_names() {
   std::vector<std::string> names;
-  for (const Esm2Size& size : esm2_sizes())
-    names.emplace_back(size.name);
+  for (const Esm2Size& size : esm2_sizes()) names.emplace_back(size.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -85,9 +84,29 @@ ModelLocation random_model(const std::string& name) {
   return location;
 }
 
+// The hub's name of what a person typed: short names of the public sizes are Meta's.
+std::string hub_repo_of(const std::string& name) {
+  const auto size = find_esm2_size(name);
+  if (!size || name.find('/') != std::string::npos) return name;
+  return fmt::format("facebook/{}", size->full_name);
+}
+
+ModelLocation hub_model(const std::string& name, const std::string& revision) {
+  const std::string repo = hub_repo_of(name);
+  if (!is_hub_repo(repo)) {
+    fail_usage(
+        "no model \"{}\": no such file or folder. Give a folder or file, a name on the Hugging Face hub "
+        "(owner/name), a public size ({}), or random:SIZE",
+        name, size_names());
+  }
+  if (const auto folder = find_in_hub_cache(repo, revision)) return {repo, *folder, false, {}, 0};
+  fail_usage("no model \"{}\": no such file or folder, and {}. Fetch it once with `biowarp pull {}{}`", name,
+             describe_cache_search(repo), repo, revision.empty() ? "" : " --revision " + revision);
+}
+
 }  // namespace
 
-ModelLocation locate_model(const std::string& name, const std::string&) {
+ModelLocation locate_model(const std::string& name, const std::string& revision) {
   if (name.empty()) {
     const fs::path demonstration = find_demonstration();
     if (demonstration.empty()) fail_no_demonstration();
@@ -105,9 +124,7 @@ ModelLocation locate_model(const std::string& name, const std::string&) {
       return {name, demonstration.string(), false, {}, 0};
     }
   }
-  fail_usage(
-      "no model \"{}\": no such file or folder. Give a folder or file, a public size ({}), or random:SIZE",
-      name, size_names());
+  return hub_model(name, revision);
 }
 
 }  // namespace biowarp

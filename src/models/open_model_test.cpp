@@ -24,8 +24,7 @@ TEST(OpenModel, TheDemonstrationModelIsFoundWithoutAName) {
   EXPECT_EQ(model.params->stored_dtype("embed.weight"), DType::f16);
   std::vector<float> rows(3 * 320);
   model.params->read("layer.5.qkv.weight", 957, 3, rows.data());
-  for (const float value : rows)
-    ASSERT_TRUE(std::isfinite(value));
+  for (const float value : rows) ASSERT_TRUE(std::isfinite(value));
 }
 
 TEST(OpenModel, S47HashNamesTheWeights) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -129,8 +130,7 @@ class JobRun {
     const ResumePoint resume = job_.resume ? resume_point() : ResumePoint{};
     take_over(resume);
     if (!resume.complete) {
-      output_ = job_.output == "-" ? open_embed_stdout(*paths_.format, settings_.layout)
-                                   : open_embed_files(paths_, settings_.layout, resume);
+      output_ = open_output(resume);
       run_stages();
     }
     finish_summary();
@@ -170,6 +170,15 @@ class JobRun {
     if (summary_.resumed > 0) log_info("resumed: {} records were already done", summary_.resumed);
   }
 
+  std::unique_ptr<EmbedOutput> open_output(const ResumePoint& resume) const {
+    if (job_.output == "-") return open_embed_stdout(*paths_.format, settings_.layout);
+    const std::string journal = paths_.journal(0) + ".partial";
+    if (!job_.resume && std::filesystem::exists(journal)) {
+      log_warn("what an interrupted run left of {} is replaced; --resume would have gone on with it", job_.output);
+    }
+    return open_embed_files(paths_, settings_.layout, resume);
+  }
+
   // What computing found out about records of an earlier run: which of them were skipped.
   class ResumedLines {
    public:
@@ -203,6 +212,7 @@ class JobRun {
             });
     reading.join();
     writing.join();
+    if (failed_ && job_.output != "-") log_info("what was done is kept: the same command with --resume goes on there");
     error_.rethrow();
   }
 

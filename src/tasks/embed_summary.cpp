@@ -20,6 +20,8 @@ std::string grouped(std::int64_t value) {
   return text;
 }
 
+std::string proteins(std::int64_t count) { return fmt::format("{} protein{}", grouped(count), count == 1 ? "" : "s"); }
+
 double per_second(std::int64_t count, const EmbedSummary& summary) {
   return summary.seconds > 0 ? static_cast<double>(count) / summary.seconds : 0.0;
 }
@@ -47,23 +49,22 @@ std::string where_to(const EmbedSummary& summary) {
 }
 
 void add_changes(Lines& lines, const EmbedSummary& summary) {
-  if (summary.truncated > 0) lines.add("truncated", fmt::format("{} proteins", grouped(summary.truncated)));
+  if (summary.truncated > 0) lines.add("truncated", proteins(summary.truncated));
   if (summary.windowed > 0) {
-    lines.add("windowed", fmt::format("{} proteins merged from windows", grouped(summary.windowed)));
+    lines.add("windowed", fmt::format("{} merged from windows", proteins(summary.windowed)));
   }
   if (summary.beyond_training > 0) {
-    lines.add("long",
-              fmt::format("{} proteins of more than 1,022 residues embedded whole (longer than any in training)",
-                          grouped(summary.beyond_training)));
+    lines.add("long", fmt::format("{} of more than 1,022 residues embedded whole (longer than any in training)",
+                                  proteins(summary.beyond_training)));
   }
   if (!summary.letter_changes.empty()) {
-    lines.add("letters", fmt::format("{} (in {} proteins)", summary.letter_changes, grouped(summary.changed_records)));
+    lines.add("letters", fmt::format("{} (in {})", summary.letter_changes, proteins(summary.changed_records)));
   }
 }
 
 void add_skipped(Lines& lines, const EmbedSummary& summary) {
   if (summary.skipped == 0) return;
-  lines.add("skipped", fmt::format("{} proteins have no embedding:", grouped(summary.skipped)));
+  lines.add("skipped", fmt::format("{} without an embedding:", proteins(summary.skipped)));
   for (const std::string& reason : summary.skip_reasons) lines.more(reason);
   const auto shown = static_cast<std::int64_t>(summary.skip_reasons.size());
   if (summary.skipped > shown) lines.more(fmt::format("... and {} more", grouped(summary.skipped - shown)));
@@ -73,8 +74,8 @@ void add_skipped(Lines& lines, const EmbedSummary& summary) {
 
 std::string describe(const EmbedSummary& summary) {
   Lines lines;
-  lines.add("embedded", fmt::format("{} of {} proteins, {} residues", grouped(summary.embedded),
-                                    grouped(summary.records), grouped(summary.residues)));
+  lines.add("embedded", fmt::format("{} of {}, {} residues", grouped(summary.embedded), proteins(summary.records),
+                                    grouped(summary.residues)));
   if (summary.resumed > 0) {
     lines.add("resumed", fmt::format("{} of them were done by an earlier run", grouped(summary.resumed)));
   }

@@ -45,6 +45,7 @@ EmbedSettings settings_for(const Engine& engine, const ExtractOptions& options) 
   settings.max_length = options.max_length;
   settings.token_budget = options.tokens;
   settings.largest_tokens = engine.largest_sequence();
+  if (options.contacts) settings.largest_tokens = std::min(settings.largest_tokens, longest_contact_map() + 2);
   return settings;
 }
 
@@ -79,7 +80,13 @@ class Extraction {
 
  private:
   void take_batch(EmbedBatch& batch) {
-    std::vector<Extracted> extracted = compute(batch);
+    std::vector<Extracted> extracted;
+    try {
+      extracted = compute(batch);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::device || batch.segments.size() != 1) throw;
+      batch.segments[0].record->line.reason = error.what();
+    }
     std::size_t sequence = 0;
     for (const auto& record : batch.records) {
       if (!record->skipped()) write(*record, std::move(extracted[sequence++]));

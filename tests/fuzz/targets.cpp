@@ -12,6 +12,9 @@ std::span<const Target> targets() {
       {"letters", fuzz_letters},
       {"packed", fuzz_packed},
       {"table", fuzz_table},
+      {"config", fuzz_config},
+      {"safetensors", fuzz_safetensors},
+      {"torch", fuzz_torch},
   };
   return kTargets;
 }

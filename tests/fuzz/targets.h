@@ -19,6 +19,9 @@ void fuzz_fasta(Bytes bytes);
 void fuzz_letters(Bytes bytes);
 void fuzz_packed(Bytes bytes);
 void fuzz_table(Bytes bytes);
+void fuzz_config(Bytes bytes);
+void fuzz_safetensors(Bytes bytes);
+void fuzz_torch(Bytes bytes);
 
 struct Target {
   std::string_view name;

@@ -9,8 +9,9 @@
 namespace biowarp {
 namespace {
 
-const std::array<AttentionRow, 3>& rows() {
-  static const std::array<AttentionRow, 3> list{kAttentionAvx512Bf16, kAttentionSimd, kAttentionReference};
+const std::array<AttentionRow, 4>& rows() {
+  static const std::array<AttentionRow, 4> list{kAttentionAmx, kAttentionAvx512Bf16, kAttentionSimd,
+                                                kAttentionReference};
   return list;
 }
 
@@ -26,8 +27,7 @@ std::vector<Task> tasks_of(std::span<const std::int64_t> cu_lens, std::int64_t h
   std::vector<Task> tasks;
   for (std::int64_t n = 0; n + 1 < static_cast<std::int64_t>(cu_lens.size()); ++n) {
     for (std::int64_t first = 0; first < cu_lens[n + 1] - cu_lens[n]; first += kQueriesPerTask) {
-      for (std::int64_t head = 0; head < heads; ++head)
-        tasks.push_back({n, head, first});
+      for (std::int64_t head = 0; head < heads; ++head) tasks.push_back({n, head, first});
     }
   }
   // longest first, so that the last tasks to start are short
@@ -42,17 +42,12 @@ std::vector<Task> tasks_of(std::span<const std::int64_t> cu_lens, std::int64_t h
 Attention::Attention(const AttentionDesc& desc)
     : desc_(desc), row_(&choose_row<AttentionRow, AttentionDesc>("attention", rows(), desc)) {}
 
-const char* Attention::implementation() const {
-  return row_->name;
-}
+const char* Attention::implementation() const { return row_->name; }
 
-std::int64_t Attention::scratch_bytes(std::int64_t longest) const {
-  return row_->scratch_bytes(desc_, longest);
-}
+std::int64_t Attention::scratch_bytes(std::int64_t longest) const { return row_->scratch_bytes(desc_, longest); }
 
 void Attention::run(Context& context, Slot scratch, const AttentionArgs& args) const {
-  const std::int64_t width = desc_.head_width, qkv_stride = desc_.heads * 3 * width,
-                     out_stride = desc_.heads * width;
+  const std::int64_t width = desc_.head_width, qkv_stride = desc_.heads * 3 * width, out_stride = desc_.heads * width;
   const auto element = static_cast<std::int64_t>(size_of(desc_.dtype));
   const std::vector<Task> tasks = tasks_of(args.cu_lens, desc_.heads);
   context.parallel_for(static_cast<std::int64_t>(tasks.size()), [&](Context& lane, std::int64_t index) {
@@ -64,15 +59,14 @@ void Attention::run(Context& context, Slot scratch, const AttentionArgs& args) c
     const auto* qkv =
         static_cast<const std::byte*>(args.qkv) + (first_row * qkv_stride + task.head * 3 * width) * element;
     auto* out = static_cast<std::byte*>(args.out) + (first_row * out_stride + task.head * width) * element;
-    row_->run({qkv, qkv_stride, length, width, task.first_query, queries, args.scale, out, out_stride},
-              desc_.dtype, lane.scratch<std::byte>(scratch));
+    row_->run({qkv, qkv_stride, length, width, task.first_query, queries, args.scale, out, out_stride}, desc_.dtype,
+              lane.scratch<std::byte>(scratch));
   });
 }
 
 std::vector<std::string> attention_rows() {
   std::vector<std::string> names;
-  for (const AttentionRow& row : rows())
-    names.emplace_back(row.name);
+  for (const AttentionRow& row : rows()) names.emplace_back(row.name);
   return names;
 }
 

@@ -6,7 +6,7 @@
 // on its own sequence alone: not on batch mates, threads, or how queries are cut into chunks.
 //
 // Rows of qkv hold [H, 3, D] (query, key, value of each head in turn), rows of out [H, D].
-// Implementations, best first: avx512_bf16 (bf16), simd (f32, Highway), reference (f64 sums, either type).
+// Implementations, best first: amx (bf16), avx512_bf16 (bf16), simd (f32, Highway), reference (f64 sums, either type).
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,15 @@
 // The loop shared by the blocked CPU kernels: queries twelve at a time, keys kKeyBlock at a time, online
 // softmax.
 //
-// A Kernel supplies the arithmetic, all static, for one head of padded width kWidth:
-//   pack(task, padded, keys, values)                   keys and values of the sequence in the kernel's own
-//   order load_queries(task, first, count, queries)          kQueries rows, missing ones repeated
-//   scores<rows>(queries, keys, padded, block, S)      raw products, S [kQueries, kKeyBlock] f32
-//   softmax(S row, valid, padded keys, factor, state, P row) -> correction of the earlier sums
-//   add_values<rows>(P, values of the block, keys, correction, O)
-//   store(O, sums, task, first, count)
+// A Kernel supplies the arithmetic, all static, over its own Buffers:
+//   kQueries, kQueryGroup                       queries of a block; a block with few of them takes kQueryGroup rows
+//   kKeyStep                                    keys are computed in multiples of this, 64 at most
+//   pack(task, padded, buffers)                 keys and values of the sequence in the kernel's own order
+//   load_queries(task, first, count, rows, b)   rows of the block, missing ones repeated; sums set to zero
+//   scores(b, padded, key, width, rows)         raw products of the block with keys key .. key+width-1
+//   softmax(b, row, valid, width, factor, st)   exponentials; returns the correction of the row's earlier sums
+//   add_values(b, key, valid, correction, rows) sums = sums * correction + probabilities . values
+//   store(b, state, task, first, count)         the block's results
 #pragma once
 
 #include <algorithm>
@@ -20,9 +22,8 @@
 
 namespace biowarp {
 
-constexpr std::int64_t kKeyBlock =
-    256;                      // keys per block: scores of 12 queries fill 12 KiB of the first cache level
-constexpr int kQueries = 12;  // queries per block, in one or two groups of 6
+constexpr std::int64_t kKeyBlock = 256;  // keys per block: scores of 12 queries fill 12 KiB of the first cache level
+constexpr int kQueries = 12;             // queries per block, in one or two groups of 6
 
 // Head widths the kernels are compiled for; a head in between is padded with zeros.
 inline std::int64_t kernel_width(std::int64_t width) {
@@ -31,16 +32,11 @@ inline std::int64_t kernel_width(std::int64_t width) {
 template <class Body>
 void for_kernel_width(std::int64_t width, Body&& body) {
   switch (kernel_width(width)) {
-    case 16:
-      return body(std::integral_constant<int, 16>{});
-    case 24:
-      return body(std::integral_constant<int, 24>{});
-    case 32:
-      return body(std::integral_constant<int, 32>{});
-    case 64:
-      return body(std::integral_constant<int, 64>{});
-    default:
-      return body(std::integral_constant<int, 128>{});
+    case 16: return body(std::integral_constant<int, 16>{});
+    case 24: return body(std::integral_constant<int, 24>{});
+    case 32: return body(std::integral_constant<int, 32>{});
+    case 64: return body(std::integral_constant<int, 64>{});
+    default: return body(std::integral_constant<int, 128>{});
   }
 }
 
@@ -51,26 +47,25 @@ struct SoftmaxState {
 };
 
 // Keys are packed up to a multiple of 64; what lies beyond the sequence is zero.
-inline std::int64_t padded_keys(std::int64_t length) {
-  return (length + 63) / 64 * 64;
-}
+inline std::int64_t padded_keys(std::int64_t length) { return (length + 63) / 64 * 64; }
 
 template <class Kernel>
 __attribute__((always_inline)) inline void attend(const HeadTask& task, typename Kernel::Buffers& buffers) {
+  constexpr int kQueries = Kernel::kQueries;
   const float factor = task.scale * std::numbers::log2e_v<float>;
   const std::int64_t padded = padded_keys(task.length), end = task.first_query + task.queries;
   Kernel::pack(task, padded, buffers);
   for (std::int64_t first = task.first_query; first < end; first += kQueries) {
     const int count = static_cast<int>(std::min<std::int64_t>(kQueries, end - first));
-    const int rows = count <= kQueries / 2 ? kQueries / 2 : kQueries;
+    const int rows = count <= Kernel::kQueryGroup ? Kernel::kQueryGroup : kQueries;
     SoftmaxState state[kQueries];
     alignas(64) float correction[kQueries] = {};
     Kernel::load_queries(task, first, count, rows, buffers);
     for (std::int64_t key = 0; key < task.length; key += kKeyBlock) {
-      const std::int64_t valid = std::min(kKeyBlock, task.length - key), width = padded_keys(valid);
+      const std::int64_t valid = std::min(kKeyBlock, task.length - key);
+      const std::int64_t width = (valid + Kernel::kKeyStep - 1) / Kernel::kKeyStep * Kernel::kKeyStep;
       Kernel::scores(buffers, padded, key, width, rows);
-      for (int i = 0; i < count; ++i)
-        correction[i] = Kernel::softmax(buffers, i, valid, width, factor, state[i]);
+      for (int i = 0; i < count; ++i) correction[i] = Kernel::softmax(buffers, i, valid, width, factor, state[i]);
       Kernel::add_values(buffers, key, valid, correction, rows);
     }
     Kernel::store(buffers, state, task, first, count);

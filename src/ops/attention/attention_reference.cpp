@@ -37,8 +37,7 @@ void attend_one(const HeadTask& task, DType dtype, std::int64_t query, double* w
     weights[s] = score(task, dtype, query, s);
     if (!(weights[s] <= largest)) largest = weights[s];
   }
-  for (std::int64_t s = 0; s < task.length; ++s)
-    sum += weights[s] = std::exp(weights[s] - largest);
+  for (std::int64_t s = 0; s < task.length; ++s) sum += weights[s] = std::exp(weights[s] - largest);
   for (std::int64_t d = 0; d < task.head_width; ++d) {
     double value = 0;
     for (std::int64_t s = 0; s < task.length; ++s) {
@@ -58,9 +57,7 @@ std::string refuse(const AttentionDesc& desc) {
   return desc.dtype == DType::f32 || desc.dtype == DType::bf16 ? "" : "f32 and bf16 only";
 }
 
-std::int64_t scratch_bytes(const AttentionDesc&, std::int64_t longest) {
-  return longest * 8;
-}
+std::int64_t scratch_bytes(const AttentionDesc&, std::int64_t longest) { return longest * 8; }
 
 }  // namespace
 

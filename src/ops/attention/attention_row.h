@@ -9,7 +9,7 @@ namespace biowarp {
 
 // Some queries of one head of one sequence: what an implementation computes at a time.
 struct HeadTask {
-  const void* qkv;  // query of this head at the sequence's first token; key D, value 2D elements behind it
+  const void* qkv;           // query of this head at the sequence's first token; key D, value 2D elements behind it
   std::int64_t qkv_stride;   // elements between tokens
   std::int64_t length;       // tokens of the sequence, >= 1
   std::int64_t head_width;   // D
@@ -28,6 +28,7 @@ struct AttentionRow {
   std::string why_not(const AttentionDesc& desc) const { return refuse(desc); }
 };
 
+extern const AttentionRow kAttentionAmx;
 extern const AttentionRow kAttentionAvx512Bf16;
 extern const AttentionRow kAttentionSimd;
 extern const AttentionRow kAttentionReference;

@@ -22,9 +22,9 @@ constexpr int kAccumulators = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ?
 constexpr int kKeyVectors = kAccumulators / 6;  // keys per score kernel: 6 queries by this many vectors
 constexpr std::int64_t kScoreKeys = kKeyVectors * kLanes;
 
-constexpr int group_of(int vectors) {
-  return vectors % 4 == 0 ? 4 : vectors % 3 == 0 ? 3 : vectors % 2 == 0 ? 2 : 1;
-}
+constexpr int kQueries = 12;
+
+constexpr int group_of(int vectors) { return vectors % 4 == 0 ? 4 : vectors % 3 == 0 ? 3 : vectors % 2 == 0 ? 2 : 1; }
 constexpr int value_rows(int group) {  // the largest divisor of 12 whose accumulators fit
   const int fit = kAccumulators / group;
   return fit >= 12 ? 12 : fit >= 6 ? 6 : fit >= 4 ? 4 : 3;
@@ -43,35 +43,31 @@ template <int kWidth>
 HWY_INLINE void score_tile(const float* q, const float* keys, std::int64_t padded, float* S) {
   const F32 d;
   VF sum[6][kKeyVectors];
-  unroll<6>([&](auto i) BIOWARP_LAMBDA {
-    unroll<kKeyVectors>([&](auto j) BIOWARP_LAMBDA { sum[i][j] = hn::Zero(d); });
-  });
+  unroll<6>([&](auto i)
+                BIOWARP_LAMBDA { unroll<kKeyVectors>([&](auto j) BIOWARP_LAMBDA { sum[i][j] = hn::Zero(d); }); });
   for (int w = 0; w < kWidth; ++w) {
     VF key[kKeyVectors];
-    unroll<kKeyVectors>([&](auto j)
-                            BIOWARP_LAMBDA { key[j] = hn::LoadU(d, keys + w * padded + j * kLanes); });
+    unroll<kKeyVectors>([&](auto j) BIOWARP_LAMBDA { key[j] = hn::LoadU(d, keys + w * padded + j * kLanes); });
     unroll<6>([&](auto i) BIOWARP_LAMBDA {
       const VF value = hn::Set(d, q[i * kWidth + w]);
       unroll<kKeyVectors>([&](auto j) BIOWARP_LAMBDA { sum[i][j] = hn::MulAdd(value, key[j], sum[i][j]); });
     });
   }
   unroll<6>([&](auto i) BIOWARP_LAMBDA {
-    unroll<kKeyVectors>([&](auto j)
-                            BIOWARP_LAMBDA { hn::StoreU(sum[i][j], d, S + i * kKeyBlock + j * kLanes); });
+    unroll<kKeyVectors>([&](auto j) BIOWARP_LAMBDA { hn::StoreU(sum[i][j], d, S + i * kKeyBlock + j * kLanes); });
   });
 }
 
 // O[kRows, kGroup vectors] = O * correction + P[kRows, keys] . V[keys, kGroup vectors]; V and O rows are DV
 // apart.
 template <int kRows, int kGroup>
-HWY_INLINE void value_tile(const float* P, const float* V, std::int64_t keys, std::int64_t DV,
-                           const float* correction, float* O) {
+HWY_INLINE void value_tile(const float* P, const float* V, std::int64_t keys, std::int64_t DV, const float* correction,
+                           float* O) {
   const F32 d;
   VF sum[kRows][kGroup];
   unroll<kRows>([&](auto i) BIOWARP_LAMBDA {
     const VF keep = hn::Set(d, correction[i]);
-    unroll<kGroup>([&](auto j)
-                       BIOWARP_LAMBDA { sum[i][j] = hn::Mul(hn::LoadU(d, O + i * DV + j * kLanes), keep); });
+    unroll<kGroup>([&](auto j) BIOWARP_LAMBDA { sum[i][j] = hn::Mul(hn::LoadU(d, O + i * DV + j * kLanes), keep); });
   });
   for (std::int64_t k = 0; k < keys; ++k) {
     VF value[kGroup];
@@ -115,23 +111,20 @@ HWY_INLINE float exponentiate(float* S, std::int64_t width, float factor, float 
 
 template <class In>
 void copy_head(const In* from, std::int64_t width, std::int64_t padded_width, float* to) {
-  for (std::int64_t w = 0; w < width; ++w)
-    to[w] = scalar_as_f32(from + w);
+  for (std::int64_t w = 0; w < width; ++w) to[w] = scalar_as_f32(from + w);
   std::fill(to + width, to + padded_width, 0.0f);
 }
 
 // keys [kWidth, padded] from rows `stride` apart, zeros behind `length`
 template <int kWidth, class In>
-void pack_keys(const In* rows, std::int64_t stride, std::int64_t length, std::int64_t width,
-               std::int64_t padded, float* keys) {
+void pack_keys(const In* rows, std::int64_t stride, std::int64_t length, std::int64_t width, std::int64_t padded,
+               float* keys) {
   constexpr int kTile = 16;
   for (std::int64_t k0 = 0; k0 < padded; k0 += kTile) {
     alignas(64) float tile[kTile][kWidth] = {};
-    for (int i = 0; i < kTile && k0 + i < length; ++i)
-      copy_head(rows + (k0 + i) * stride, width, kWidth, tile[i]);
+    for (int i = 0; i < kTile && k0 + i < length; ++i) copy_head(rows + (k0 + i) * stride, width, kWidth, tile[i]);
     for (int w = 0; w < kWidth; ++w) {
-      for (int i = 0; i < kTile; ++i)
-        keys[w * padded + k0 + i] = tile[i][w];
+      for (int i = 0; i < kTile; ++i) keys[w * padded + k0 + i] = tile[i][w];
     }
   }
 }
@@ -139,6 +132,8 @@ void pack_keys(const In* rows, std::int64_t stride, std::int64_t length, std::in
 template <int kWidth>
 struct F32Kernel {
   using Buffers = HWY_NAMESPACE::Buffers;
+  static constexpr int kQueries = HWY_NAMESPACE::kQueries, kQueryGroup = 6;
+  static constexpr std::int64_t kKeyStep = 64;
   static constexpr std::int64_t kDV = (kWidth + kLanes - 1) / kLanes * kLanes;
   static constexpr int kGroup = group_of(static_cast<int>(kDV / kLanes));
   static constexpr int kRows = value_rows(kGroup);
@@ -168,8 +163,7 @@ struct F32Kernel {
     }
   }
 
-  static float softmax(Buffers& b, int i, std::int64_t valid, std::int64_t width, float factor,
-                       SoftmaxState& state) {
+  static float softmax(Buffers& b, int i, std::int64_t valid, std::int64_t width, float factor, SoftmaxState& state) {
     float* S = b.scores + i * kKeyBlock;
     std::fill(S + valid, S + width, -FLT_MAX);
     const float largest = largest_score(S, width, state.largest);
@@ -181,8 +175,7 @@ struct F32Kernel {
     return correction;
   }
 
-  static void add_values(Buffers& b, std::int64_t key, std::int64_t valid, const float* correction,
-                         int rows) {
+  static void add_values(Buffers& b, std::int64_t key, std::int64_t valid, const float* correction, int rows) {
     constexpr int kStep = kRows;
     for (int i = 0; i < rows; i += kStep) {
       for (std::int64_t v = 0; v < kDV; v += kGroup * kLanes) {
@@ -191,19 +184,17 @@ struct F32Kernel {
     }
   }
 
-  static void store(const Buffers& b, const SoftmaxState* state, const HeadTask& task, std::int64_t first,
-                    int count) {
+  static void store(const Buffers& b, const SoftmaxState* state, const HeadTask& task, std::int64_t first, int count) {
     for (int i = 0; i < count; ++i) {
       float* out = static_cast<float*>(task.out) + (first + i) * task.out_stride;
       const float inverse = 1.0f / state[i].sum;
-      for (std::int64_t w = 0; w < task.head_width; ++w)
-        out[w] = b.sums[i * kDV + w] * inverse;
+      for (std::int64_t w = 0; w < task.head_width; ++w) out[w] = b.sums[i * kDV + w] * inverse;
     }
   }
 
  private:
-  static void value_rows_tile(Buffers& b, std::int64_t key, std::int64_t valid, const float* correction,
-                              int i, std::int64_t v, int left) {
+  static void value_rows_tile(Buffers& b, std::int64_t key, std::int64_t valid, const float* correction, int i,
+                              std::int64_t v, int left) {
     const float* P = b.scores + i * kKeyBlock;
     const float* V = b.values + key * kDV + v;
     float* O = b.sums + i * kDV + v;

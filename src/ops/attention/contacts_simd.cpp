@@ -19,19 +19,17 @@ namespace {
 
 // keys [D, padded] of one head, zeros behind the sequence
 template <class In>
-void pack_keys(const In* head, std::int64_t stride, std::int64_t tokens, std::int64_t width,
-               std::int64_t padded, float* keys) {
+void pack_keys(const In* head, std::int64_t stride, std::int64_t tokens, std::int64_t width, std::int64_t padded,
+               float* keys) {
   for (std::int64_t d = 0; d < width; ++d) {
-    for (std::int64_t k = 0; k < tokens; ++k)
-      keys[d * padded + k] = scalar_as_f32(head + k * stride + width + d);
+    for (std::int64_t k = 0; k < tokens; ++k) keys[d * padded + k] = scalar_as_f32(head + k * stride + width + d);
     std::fill(keys + d * padded + tokens, keys + (d + 1) * padded, 0.0f);
   }
 }
 
 // S[padded] = factor * q . keys
 template <class In>
-void score_row(const In* q, const float* keys, std::int64_t width, std::int64_t padded, float factor,
-               float* S) {
+void score_row(const In* q, const float* keys, std::int64_t width, std::int64_t padded, float factor, float* S) {
   const F32 d;
   for (std::int64_t k = 0; k < padded; k += 4 * kLanes) {
     VF sum[4];
@@ -39,8 +37,7 @@ void score_row(const In* q, const float* keys, std::int64_t width, std::int64_t 
     for (std::int64_t w = 0; w < width; ++w) {
       const VF value = hn::Set(d, scalar_as_f32(q + w) * factor);
       const float* at = keys + w * padded + k;
-      unroll<4>([&](auto j)
-                    BIOWARP_LAMBDA { sum[j] = hn::MulAdd(value, hn::LoadU(d, at + j * kLanes), sum[j]); });
+      unroll<4>([&](auto j) BIOWARP_LAMBDA { sum[j] = hn::MulAdd(value, hn::LoadU(d, at + j * kLanes), sum[j]); });
     }
     unroll<4>([&](auto j) BIOWARP_LAMBDA { hn::StoreU(sum[j], d, S + k + j * kLanes); });
   }
@@ -51,8 +48,7 @@ float exponentiate(float* S, std::int64_t tokens, std::int64_t padded) {
   const F32 d;
   std::fill(S + tokens, S + padded, -FLT_MAX);
   VF high = hn::Set(d, -FLT_MAX), sum = hn::Zero(d);
-  for (std::int64_t k = 0; k < padded; k += kLanes)
-    high = hn::Max(high, hn::LoadU(d, S + k));
+  for (std::int64_t k = 0; k < padded; k += kLanes) high = hn::Max(high, hn::LoadU(d, S + k));
   const VF largest = hn::MaxOfLanes(d, high);
   for (std::int64_t k = 0; k < padded; k += kLanes) {
     const VF p = exp2_f32(hn::Sub(hn::LoadU(d, S + k), largest));
@@ -86,8 +82,8 @@ float add_row(const float* S, std::int64_t residues, float inverse, float weight
 }
 
 template <class In>
-void band_of_head(const ContactLayerArgs& args, std::int64_t h, std::int64_t first, std::int64_t end,
-                  float* column, float* scratch) {
+void band_of_head(const ContactLayerArgs& args, std::int64_t h, std::int64_t first, std::int64_t end, float* column,
+                  float* scratch) {
   const std::int64_t tokens = args.residues + 2, padded = (tokens + 63) / 64 * 64, width = args.head_width;
   const std::int64_t stride = args.heads * 3 * width;
   const In* head = static_cast<const In*>(args.qkv) + h * 3 * width;
@@ -125,8 +121,7 @@ void subtract_scaled(const float* r, float factor, std::int64_t count, float* su
   for (; j + kLanes <= count; j += kLanes) {
     hn::StoreU(hn::NegMulAdd(f, hn::LoadU(d, r + j), hn::LoadU(d, sum + j)), d, sum + j);
   }
-  for (; j < count; ++j)
-    sum[j] -= factor * r[j];
+  for (; j < count; ++j) sum[j] -= factor * r[j];
 }
 
 }  // namespace HWY_NAMESPACE
@@ -154,8 +149,7 @@ void add_contact_scores(Context& context, Slot scratch, const ContactLayerArgs& 
   });
   for (std::int64_t band = 0; band < kContactBands; ++band) {
     const float* sums = args.band_sums + band * args.heads * L;
-    for (std::int64_t i = 0; i < args.heads * L; ++i)
-      args.row_sums[i] += sums[i];
+    for (std::int64_t i = 0; i < args.heads * L; ++i) args.row_sums[i] += sums[i];
   }
 }
 
@@ -165,20 +159,17 @@ void finish_contacts(Context& context, const ContactFinishArgs& args) {
   std::vector<float> factor(static_cast<std::size_t>(args.maps), 0.0f);  // w_h / t_h
   for (std::int64_t h = 0; h < args.maps; ++h) {
     double total = 0;
-    for (std::int64_t i = 0; i < L; ++i)
-      total += args.row_sums[h * L + i];
+    for (std::int64_t i = 0; i < L; ++i) total += args.row_sums[h * L + i];
     if (total != 0) factor[static_cast<std::size_t>(h)] = static_cast<float>(args.weight[h] / total);
   }
   context.parallel_for(L, [&](Context&, std::int64_t i) {
     float* row = args.out + i * L;
-    for (std::int64_t j = 0; j < L; ++j)
-      row[j] = args.map[i * L + j] + args.map[j * L + i] + args.bias;
+    for (std::int64_t j = 0; j < L; ++j) row[j] = args.map[i * L + j] + args.map[j * L + i] + args.bias;
     for (std::int64_t h = 0; h < args.maps; ++h) {
       const float* r = args.row_sums + h * L;
       HWY_DYNAMIC_DISPATCH(subtract_scaled)(r, factor[static_cast<std::size_t>(h)] * r[i], L, row);
     }
-    for (std::int64_t j = 0; j < L; ++j)
-      row[j] = 1.0f / (1.0f + std::exp(-row[j]));
+    for (std::int64_t j = 0; j < L; ++j) row[j] = 1.0f / (1.0f + std::exp(-row[j]));
   });
 }
 

@@ -7,8 +7,7 @@ namespace biowarp {
 
 float quantize_channel(const float* w, std::int64_t width, std::int8_t* codes, float* sum) {
   float largest = 0;
-  for (std::int64_t k = 0; k < width; ++k)
-    largest = std::max(largest, std::abs(w[k]));
+  for (std::int64_t k = 0; k < width; ++k) largest = std::max(largest, std::abs(w[k]));
   const float scale = std::max(largest / 127.0f, 1e-30f);
   std::int64_t total = 0;
   for (std::int64_t k = 0; k < width; ++k) {

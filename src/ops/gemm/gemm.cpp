@@ -12,14 +12,12 @@
 namespace biowarp {
 namespace {
 
-const std::array<GemmRow, 3>& rows() {
-  static const std::array<GemmRow, 3> list{kGemmOneDnn, kGemmSimd, kGemmReference};
+const std::array<GemmRow, 4>& rows() {
+  static const std::array<GemmRow, 4> list{kGemmAmx, kGemmOneDnn, kGemmSimd, kGemmReference};
   return list;
 }
 
-const GemmRow& choose(const GemmDesc& desc) {
-  return choose_row<GemmRow, GemmDesc>("gemm", rows(), desc);
-}
+const GemmRow& choose(const GemmDesc& desc) { return choose_row<GemmRow, GemmDesc>("gemm", rows(), desc); }
 
 // Some rows of w at a time, so that the f32 copy of a large bf16 or int8 matrix stays small.
 constexpr std::int64_t kRowsAtOnce = 64;
@@ -30,8 +28,7 @@ void for_each_channel(const GemmDesc& desc, const WeightReader& w, Convert conve
   for (std::int64_t first = 0; first < desc.out; first += kRowsAtOnce) {
     const std::int64_t count = std::min(kRowsAtOnce, desc.out - first);
     w(first, count, buffer.data());
-    for (std::int64_t i = 0; i < count; ++i)
-      convert(first + i, buffer.data() + i * desc.in);
+    for (std::int64_t i = 0; i < count; ++i) convert(first + i, buffer.data() + i * desc.in);
   }
 }
 
@@ -40,8 +37,7 @@ void for_each_channel(const GemmDesc& desc, const WeightReader& w, Convert conve
 // Has access to what GemmWeights keeps from others.
 class GemmPacker {
  public:
-  static std::unique_ptr<const GemmWeights> pack(const GemmDesc& desc, const WeightReader& w,
-                                                 const float* bias) {
+  static std::unique_ptr<const GemmWeights> pack(const GemmDesc& desc, const WeightReader& w, const float* bias) {
     const GemmRow& row = choose(desc);
     std::vector<float> bias_copy(static_cast<std::size_t>(desc.out), 0.0f);
     if (bias) std::copy_n(bias, desc.out, bias_copy.data());
@@ -97,14 +93,11 @@ void gemm(Context& lane, const GemmWeights& weights, const void* x, std::int64_t
   weights.run(x, rows, y);
 }
 
-std::string gemm_implementation(const GemmDesc& desc) {
-  return choose(desc).name;
-}
+std::string gemm_implementation(const GemmDesc& desc) { return choose(desc).name; }
 
 std::vector<std::string> gemm_rows() {
   std::vector<std::string> names;
-  for (const GemmRow& row : rows())
-    names.emplace_back(row.name);
+  for (const GemmRow& row : rows()) names.emplace_back(row.name);
   return names;
 }
 

@@ -12,8 +12,8 @@
 // A row of y depends on the same row of x alone: the same bits in any panel of any size at any position
 // (checked by the tests for every implementation in the list).
 //
-// Implementations, best first: onednn (f32 from AVX-512, bf16 from AVX512-BF16 or AMX, int8 from VNNI or
-// AMX), simd (f32, Highway: AVX2, AVX-512, NEON), reference (any precision, plain loops, f64 sums).
+// Implementations, best first: amx (bf16 and int8, own kernel), onednn (f32 from AVX-512, bf16 from AVX512-BF16 or AMX,
+// int8 from VNNI or AMX), simd (f32, Highway: AVX2, AVX-512, NEON), reference (any precision, plain loops, f64 sums).
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "base/fail.h"
+#include "mem/slab.h"
 #include "ops/gemm/gemm_rows.h"
 
 namespace biowarp {
@@ -57,19 +58,15 @@ struct Types {
 
 Types types_of(Precision precision) {
   switch (precision) {
-    case Precision::f32:
-      return {Type::f32, Type::f32, Type::f32};
-    case Precision::bf16:
-      return {Type::bf16, Type::bf16, Type::f32};
-    case Precision::int8:
-      return {Type::u8, Type::s8, Type::s32};
+    case Precision::f32: return {Type::f32, Type::f32, Type::f32};
+    case Precision::bf16: return {Type::bf16, Type::bf16, Type::f32};
+    case Precision::int8: return {Type::u8, Type::s8, Type::s32};
   }
   return {};
 }
 
 // Matmul of a [rows, K] panel. `weights` may leave the layout to oneDNN (Tag::any).
-dnnl::matmul::primitive_desc describe(const GemmDesc& desc, std::int64_t rows,
-                                      const dnnl::memory::desc& weights) {
+dnnl::matmul::primitive_desc describe(const GemmDesc& desc, std::int64_t rows, const dnnl::memory::desc& weights) {
   const Types types = types_of(desc.precision);
   const dnnl::memory::desc x({rows, desc.in}, types.x, Tag::ab), y({rows, desc.out}, types.y, Tag::ab);
   dnnl::primitive_attr attributes;
@@ -100,12 +97,13 @@ class OneDnn : public GemmWeights {
       panels_[static_cast<std::size_t>(i)] = {dnnl::matmul(panel), panel.src_desc(), panel.dst_desc(),
                                               panel.scratchpad_desc()};
     }
-    weights_ = dnnl::memory(layout, engine());
+    packed_ = SlabBlock(static_cast<std::int64_t>(layout.get_size()));
+    weights_ = dnnl::memory(layout, engine(), packed_.as<void>());
     bias_desc_ = dnnl::memory::desc({1, plain.desc.out}, Type::f32, Tag::ab);
     reorder_from(plain);
   }
 
-  std::int64_t bytes() const override { return static_cast<std::int64_t>(weights_.get_desc().get_size()); }
+  std::int64_t bytes() const override { return packed_.bytes(); }
 
   void run(const void* x, std::int64_t rows, void* y) const override {
     const OneOpenMpThread single;
@@ -113,11 +111,10 @@ class OneDnn : public GemmWeights {
     thread_local std::vector<std::byte> scratch;
     const Panel& panel = panels_[static_cast<std::size_t>(rows / kRowQuantum - 1)];
     if (scratch.size() < panel.scratchpad.get_size()) scratch.resize(panel.scratchpad.get_size());
-    std::unordered_map<int, dnnl::memory> args{
-        {DNNL_ARG_SRC, {panel.x, engine(), const_cast<void*>(x)}},
-        {DNNL_ARG_WEIGHTS, weights_},
-        {DNNL_ARG_DST, {panel.y, engine(), y}},
-        {DNNL_ARG_SCRATCHPAD, {panel.scratchpad, engine(), scratch.data()}}};
+    std::unordered_map<int, dnnl::memory> args{{DNNL_ARG_SRC, {panel.x, engine(), const_cast<void*>(x)}},
+                                               {DNNL_ARG_WEIGHTS, weights_},
+                                               {DNNL_ARG_DST, {panel.y, engine(), y}},
+                                               {DNNL_ARG_SCRATCHPAD, {panel.scratchpad, engine(), scratch.data()}}};
     if (desc_.precision != Precision::int8) {
       args.insert({DNNL_ARG_BIAS, {bias_desc_, engine(), const_cast<float*>(bias_.data())}});
     }
@@ -133,32 +130,28 @@ class OneDnn : public GemmWeights {
 
   void reorder_from(const PlainWeights& plain) {
     const Types types = types_of(plain.desc.precision);
-    const void* data = plain.desc.precision == Precision::f32 ? static_cast<const void*>(plain.f32.data())
-                       : plain.desc.precision == Precision::bf16
-                           ? static_cast<const void*>(plain.bf16.data())
-                           : static_cast<const void*>(plain.int8.data());
+    const void* data = plain.desc.precision == Precision::f32    ? static_cast<const void*>(plain.f32.data())
+                       : plain.desc.precision == Precision::bf16 ? static_cast<const void*>(plain.bf16.data())
+                                                                 : static_cast<const void*>(plain.int8.data());
     // w [N,K] row-major is a [K,N] matrix in column-major order
-    dnnl::memory source({{plain.desc.in, plain.desc.out}, types.w, Tag::ba}, engine(),
-                        const_cast<void*>(data));
+    dnnl::memory source({{plain.desc.in, plain.desc.out}, types.w, Tag::ba}, engine(), const_cast<void*>(data));
     dnnl::stream stream(engine());
     dnnl::reorder(source, weights_).execute(stream, source, weights_);
     stream.wait();
   }
 
   std::array<Panel, kPanelSizes> panels_;
-  dnnl::memory weights_;
+  SlabBlock packed_;
+  dnnl::memory weights_;  // over packed_
   dnnl::memory::desc bias_desc_;
 };
 
 std::string missing_instructions(Precision precision) {
   const CpuFeatures& cpu = cpu_features();
   switch (precision) {
-    case Precision::f32:
-      return cpu.avx512 ? "" : "f32 rows keep their bits only from AVX-512 on";
-    case Precision::bf16:
-      return cpu.avx512_bf16 || cpu.amx_bf16 ? "" : "needs AVX512-BF16 or AMX";
-    case Precision::int8:
-      return cpu.avx512_vnni || cpu.amx_int8 ? "" : "needs AVX512-VNNI or AMX";
+    case Precision::f32: return cpu.avx512 ? "" : "f32 rows keep their bits only from AVX-512 on";
+    case Precision::bf16: return cpu.avx512_bf16 || cpu.amx_bf16 ? "" : "needs AVX512-BF16 or AMX";
+    case Precision::int8: return cpu.avx512_vnni || cpu.amx_int8 ? "" : "needs AVX512-VNNI or AMX";
   }
   return "unknown precision";
 }
@@ -169,15 +162,12 @@ std::string refuse(const GemmDesc& desc) {
   const auto any = any_layout(desc);
   for (const std::int64_t rows : {kRowQuantum, kPanelRows}) {
     const std::string kernel = describe(desc, rows, any).impl_info_str();
-    if (kernel.rfind("ref", 0) == 0 || kernel.rfind("gemm", 0) == 0)
-      return "oneDNN has only '" + kernel + "' here";
+    if (kernel.rfind("ref", 0) == 0 || kernel.rfind("gemm", 0) == 0) return "oneDNN has only '" + kernel + "' here";
   }
   return {};
 }
 
-std::unique_ptr<GemmWeights> pack(const PlainWeights& plain) {
-  return std::make_unique<OneDnn>(plain);
-}
+std::unique_ptr<GemmWeights> pack(const PlainWeights& plain) { return std::make_unique<OneDnn>(plain); }
 
 }  // namespace
 

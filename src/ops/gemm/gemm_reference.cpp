@@ -20,8 +20,7 @@ class Reference : public GemmWeights {
         if (desc_.precision == Precision::int8) {
           static_cast<std::int32_t*>(y)[m * N + n] = int8_dot(static_cast<const std::uint8_t*>(x) + m * K, n);
         } else {
-          static_cast<float*>(y)[m * N + n] =
-              static_cast<float>(dot(x, m, n) + bias_[static_cast<std::size_t>(n)]);
+          static_cast<float*>(y)[m * N + n] = static_cast<float>(dot(x, m, n) + bias_[static_cast<std::size_t>(n)]);
         }
       }
     }
@@ -46,20 +45,15 @@ class Reference : public GemmWeights {
   std::int32_t int8_dot(const std::uint8_t* x, std::int64_t n) const {
     std::int32_t sum = 0;
     const std::int8_t* w = plain_.int8.data() + n * desc_.in;
-    for (std::int64_t k = 0; k < desc_.in; ++k)
-      sum += std::int32_t{x[k]} * w[k];
+    for (std::int64_t k = 0; k < desc_.in; ++k) sum += std::int32_t{x[k]} * w[k];
     return sum;
   }
 
   PlainWeights plain_;
 };
 
-std::string refuse(const GemmDesc&) {
-  return {};
-}
-std::unique_ptr<GemmWeights> pack(const PlainWeights& plain) {
-  return std::make_unique<Reference>(plain);
-}
+std::string refuse(const GemmDesc&) { return {}; }
+std::unique_ptr<GemmWeights> pack(const PlainWeights& plain) { return std::make_unique<Reference>(plain); }
 
 }  // namespace
 

@@ -21,6 +21,7 @@ struct GemmRow {
   std::string why_not(const GemmDesc& desc) const { return refuse(desc); }
 };
 
+extern const GemmRow kGemmAmx;
 extern const GemmRow kGemmOneDnn;
 extern const GemmRow kGemmSimd;
 extern const GemmRow kGemmReference;
