@@ -6,7 +6,6 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "io/header_text.h"
-#include "io/utf8.h"
 
 namespace biowarp {
 namespace {
