@@ -134,8 +134,7 @@ struct SessionPlan {
   std::optional<LmHead::Scratch> head;
   Slot head_rows, head_logits;
 
-  SessionPlan(const Esm2Config& config, const EncoderShape& shape, const LmHead* lm_head,
-              std::int64_t max_tokens)
+  SessionPlan(const Esm2Config& config, const EncoderShape& shape, std::int64_t max_tokens)
       : rows(padded_rows(max_tokens)),
         panel(shape, scratch),
         attention({shape.activation_dtype(), shape.heads, shape.head_width()}) {
@@ -149,8 +148,8 @@ struct SessionPlan {
     attention_scratch = scratch.book(
         "attention",
         std::max(attention.scratch_bytes(max_tokens), contact_scratch_bytes(shape.head_width(), max_tokens)));
-    if (!lm_head) return;
-    head.emplace(*lm_head, scratch);
+    if (!config.has_lm_head) return;
+    head.emplace(C, scratch);
     head_rows = scratch.book("head.rows", kPanelRows * C * 4);
     head_logits = scratch.book("head.logits", kPanelRows * config.vocabulary * 4);
   }
@@ -172,7 +171,7 @@ struct Esm2Session::State {
         w(model->weights()),
         context(root),
         max_tokens(tokens),
-        plan(w.config, w.shape, w.lm_head ? &*w.lm_head : nullptr, tokens),
+        plan(w.config, w.shape, tokens),
         activations(plan.activations),
         rotary(w.config.head_width(), w.config.inv_freq) {
     context.plan_scratch(plan.scratch);
@@ -257,7 +256,7 @@ std::int64_t Esm2Session::max_tokens() const {
 
 std::int64_t Esm2Session::memory_for(const Esm2Config& config, Precision precision, std::int64_t max_tokens,
                                      int workers) {
-  const SessionPlan plan(config, shape_of(config, precision), nullptr, max_tokens);
+  const SessionPlan plan(config, shape_of(config, precision), max_tokens);
   return plan.activations.bytes() + workers * plan.scratch.bytes();
 }
 

@@ -16,9 +16,9 @@ LmHead::LmHead(std::int64_t hidden, std::int64_t vocabulary, float layer_norm_ep
       norm_weight_(read_vector(read, "lm_head.norm.weight", hidden)),
       norm_bias_(read_vector(read, "lm_head.norm.bias", hidden)) {}
 
-LmHead::Scratch::Scratch(const LmHead& head, ArenaLayout& layout)
-    : product_(layout.book("head.product", kPanelRows * head.hidden_ * 4)),
-      normed_(layout.book("head.normed", kPanelRows * head.hidden_ * 4)) {}
+LmHead::Scratch::Scratch(std::int64_t hidden, ArenaLayout& layout)
+    : product_(layout.book("head.product", kPanelRows * hidden * 4)),
+      normed_(layout.book("head.normed", kPanelRows * hidden * 4)) {}
 
 void LmHead::forward(Context& lane, const Scratch& scratch, const float* h, std::int64_t count,
                      float* logits) const {

@@ -20,7 +20,7 @@ class LmHead {
   // Working memory per worker.
   class Scratch {
    public:
-    Scratch(const LmHead& head, ArenaLayout& layout);
+    Scratch(std::int64_t hidden, ArenaLayout& layout);
 
    private:
     friend class LmHead;
