@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "io/header_text.h"
+#include "io/utf8.h"
 
 namespace biowarp {
 namespace {

@@ -1,4 +1,4 @@
-// Words and encodings of header lines.
+// Words of header lines.
 #pragma once
 
 #include <string>
@@ -11,11 +11,8 @@ inline constexpr std::string_view kBlanks = " \t\v\f\r\n";
 // Without blanks at both ends.
 std::string_view trim(std::string_view text);
 
-// The text itself when it is valid UTF-8, otherwise each byte taken as a Latin-1 character.
-std::string as_utf8(std::string_view text);
-
-// First word and the rest, both as UTF-8. The word ends at a blank or at Ctrl-A, which joins the headers of
-// identical sequences in NCBI's nr.
+// First word and the rest, both as UTF-8 (io/utf8.h). The word ends at a blank or at Ctrl-A, which joins the
+// headers of identical sequences in NCBI's nr.
 void split_header(std::string_view header, std::string& id, std::string& description);
 
 }  // namespace biowarp
