@@ -56,7 +56,7 @@ void InputFlags::declare(CLI::App& app, bool required) {
   app.add_option("--seq-col", read.sequence_column, "CSV/TSV: column with the sequence (sequence or seq)")
       ->type_name("NAME")
       ->group(kInputGroup);
-  app.add_option("--id-col", read.id_column, "CSV/TSV: column with the id (id or name)")
+  app.add_option("--id-col", read.id_column, "CSV/TSV: column with the id (id, name, entry or accession)")
       ->type_name("NAME")
       ->group(kInputGroup);
   app.add_flag("--strip-gaps", letters.strip_gaps, "drop '-' and '.' instead of reading them as gap tokens")

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "biowarp/export.h"
+
 namespace biowarp {
 
 // Bytes that are in the cache, of all files of the model.
@@ -44,9 +46,9 @@ struct PullResult {
 // the new commit once every file is there. The token is sent to the endpoint's own host only.
 // Throws Error(usage) for a name or revision that cannot be one, Error(input) when the server refuses, cannot be
 // reached or sends something else than it announced, Error(device) when the disk is too small.
-PullResult pull(const PullOptions& options);
+BIOWARP_API PullResult pull(const PullOptions& options);
 
 // "650M", "t33" and "esm2_t33_650M_UR50D" as "facebook/esm2_t33_650M_UR50D"; any other name as it is.
-std::string hub_name(std::string_view name);
+BIOWARP_API std::string hub_name(std::string_view name);
 
 }  // namespace biowarp

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -17,8 +18,7 @@ using testing::HasSubstr;
 
 std::string read_all(ByteStream& stream, std::size_t step = 1000) {
   std::string all, part(step, '\0');
-  while (const std::size_t count = stream.read(part.data(), part.size()))
-    all.append(part, 0, count);
+  while (const std::size_t count = stream.read(part.data(), part.size())) all.append(part, 0, count);
   return all;
 }
 
@@ -38,8 +38,7 @@ std::string error_of(const std::string& bytes) {
 
 std::string long_text() {
   std::string text;
-  for (int i = 0; i < 200'000; ++i)
-    text += static_cast<char>('A' + (i * i + i / 7) % 26);
+  for (std::int64_t i = 0; i < 200'000; ++i) text += static_cast<char>('A' + (i * i + i / 7) % 26);
   return text;
 }
 

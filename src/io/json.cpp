@@ -1,5 +1,6 @@
 #include "io/json.h"
 
+#include <functional>
 #include <set>
 #include <vector>
 

@@ -53,9 +53,8 @@ DType dtype_of(const json& entry, const std::string& where) {
   try {
     return parse_dtype(entry["dtype"].get<std::string>());
   } catch (const Error&) {
-    fail_input(
-        "{}: elements of type {} are not supported; F64, F32, F16, BF16, BOOL and integers up to I64 are",
-        where, entry["dtype"].get<std::string>());
+    fail_input("{}: elements of type {} are not supported; F64, F32, F16, BF16, BOOL and integers up to I64 are", where,
+               entry["dtype"].get<std::string>());
   }
 }
 
@@ -69,13 +68,11 @@ Entry read_entry(const std::string& path, const std::string& name, const json& e
   if (offsets.size() != 2 || offsets[0] > offsets[1]) {
     fail_input("{}: data_offsets must be [begin, end], got {}", where, entry["data_offsets"].dump());
   }
-  Entry result{
-      {name, dtype_of(entry, where), {shape.begin(), shape.end()}, {}, nullptr}, offsets[0], offsets[1]};
+  Entry result{{name, dtype_of(entry, where), {shape.begin(), shape.end()}, {}, nullptr}, offsets[0], offsets[1]};
   const std::uint64_t expected = bytes_of(shape, result.tensor.dtype, where);
   if (expected != offsets[1] - offsets[0]) {
-    fail_input("{}: shape {} of {} needs {} bytes, data_offsets give {}", where,
-               describe_shape(result.tensor.shape), name_of(result.tensor.dtype), expected,
-               offsets[1] - offsets[0]);
+    fail_input("{}: shape {} of {} needs {} bytes, data_offsets give {}", where, describe_shape(result.tensor.shape),
+               name_of(result.tensor.dtype), expected, offsets[1] - offsets[0]);
   }
   result.tensor.strides = row_major_strides(result.tensor.shape);
   return result;
@@ -83,19 +80,17 @@ Entry read_entry(const std::string& path, const std::string& name, const json& e
 
 // The entries, sorted by offset, must cover [0, bytes) without gap and without overlap.
 void check_coverage(const std::string& path, std::vector<Entry>& entries, std::uint64_t bytes) {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-  });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
   std::uint64_t covered = 0;
   for (const Entry& entry : entries) {
     if (entry.end > bytes) {
-      fail_input("{}: tensor {} ends at byte {} of the data, the file has {}: it is cut short", path,
-                 entry.tensor.name, entry.end, bytes);
+      fail_input("{}: tensor {} ends at byte {} of the data, the file has {}: it is cut short", path, entry.tensor.name,
+                 entry.end, bytes);
     }
     if (entry.begin != covered) {
       fail_input("{}: tensor {} begins at byte {} of the data where {} was expected: the header has {}", path,
-                 entry.tensor.name, entry.begin, covered,
-                 entry.begin < covered ? "overlapping tensors" : "a hole");
+                 entry.tensor.name, entry.begin, covered, entry.begin < covered ? "overlapping tensors" : "a hole");
     }
     covered = entry.end;
   }
@@ -113,8 +108,7 @@ void read_metadata(const json& block, WeightFile& result) {
 }  // namespace
 
 bool looks_like_safetensors(std::span<const std::byte> bytes) {
-  return bytes.size() > kLengthBytes && header_length(bytes) <= kLargestHeader &&
-         bytes[kLengthBytes] == std::byte{'{'};
+  return bytes.size() > kLengthBytes && header_length(bytes) <= kLargestHeader && bytes[kLengthBytes] == std::byte{'{'};
 }
 
 WeightFile open_safetensors(const MappedFile& file) {

@@ -59,6 +59,9 @@ class Binder {
     } else if (parts.count(Part::fused) != 0) {
       param.order = options_.interleaved_qkv ? RowOrder::plain : RowOrder::three_blocks;
       add_part(spec, Part::fused, *parts.at(Part::fused), shape, param);
+      for (const auto& [part, tensor] : parts) {
+        if (part != Part::fused) misfits.unexpected.push_back(tensor->name);
+      }
     } else {
       param.order = RowOrder::three_parts;
       for (const Part part : {Part::query, Part::key, Part::value}) {

@@ -13,16 +13,15 @@ namespace {
 namespace fs = std::filesystem;
 
 bool ends_with(const std::string& text, std::string_view suffix) {
-  return text.size() >= suffix.size() &&
-         text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+  return text.size() >= suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
 constexpr std::string_view kIndexSuffix = ".index.json";
 constexpr std::string_view kRegressionSuffix = "-contact-regression.pt";
 
 // What a folder is searched for, best first.
-constexpr const char* kUsualNames[] = {"model.safetensors", "model.safetensors.index.json",
-                                       "pytorch_model.bin", "pytorch_model.bin.index.json"};
+constexpr const char* kUsualNames[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                                       "pytorch_model.bin.index.json"};
 // Files of trainers and adapters that hold no model.
 constexpr const char* kOtherFiles[] = {"adapter_model.safetensors",
                                        "adapter_model.bin",
@@ -39,10 +38,8 @@ std::vector<fs::path> files_with(const fs::path& folder, const Suffixes& suffixe
   std::vector<fs::path> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    const bool fits =
-        std::any_of(suffixes.begin(), suffixes.end(), [&](auto s) { return ends_with(name, s); });
-    const bool other =
-        std::find(std::begin(kOtherFiles), std::end(kOtherFiles), name) != std::end(kOtherFiles);
+    const bool fits = std::any_of(suffixes.begin(), suffixes.end(), [&](auto s) { return ends_with(name, s); });
+    const bool other = std::find(std::begin(kOtherFiles), std::end(kOtherFiles), name) != std::end(kOtherFiles);
     if (fits && !other && !ends_with(name, kRegressionSuffix)) found.push_back(entry.path());
   }
   std::sort(found.begin(), found.end());
@@ -51,8 +48,7 @@ std::vector<fs::path> files_with(const fs::path& folder, const Suffixes& suffixe
 
 std::string names_of(const std::vector<fs::path>& paths) {
   std::vector<std::string> names;
-  for (const fs::path& path : paths)
-    names.push_back(path.filename().string());
+  for (const fs::path& path : paths) names.push_back(path.filename().string());
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -65,8 +61,7 @@ fs::path weights_in(const fs::path& folder) {
     const std::vector<fs::path> found = files_with(folder, suffixes);
     if (found.size() == 1) return found[0];
     if (found.size() > 1) {
-      fail_input("{}: several weight files ({}) and no index; name the one to open", folder.string(),
-                 names_of(found));
+      fail_input("{}: several weight files ({}) and no index; name the one to open", folder.string(), names_of(found));
     }
   }
   return {};
@@ -75,13 +70,12 @@ fs::path weights_in(const fs::path& folder) {
 [[noreturn]] void fail_no_weights(const fs::path& folder) {
   for (const char* foreign : {"tf_model.h5", "flax_model.msgpack"}) {
     if (fs::exists(folder / foreign)) {
-      fail_input(
-          "{}: only {}, which biowarp does not read; load it with transformers and save it as safetensors",
-          folder.string(), foreign);
+      fail_input("{}: only {}, which biowarp does not read; load it with transformers and save it as safetensors",
+                 folder.string(), foreign);
     }
   }
-  fail_input("{}: no weights; looked for {}, and a single *.safetensors, *.pt, *.pth, *.bin or *.ckpt",
-             folder.string(), fmt::join(kUsualNames, ", "));
+  fail_input("{}: no weights; looked for {}, and a single *.safetensors, *.pt, *.pth, *.bin or *.ckpt", folder.string(),
+             fmt::join(kUsualNames, ", "));
 }
 
 }  // namespace
@@ -94,8 +88,7 @@ CheckpointFiles find_checkpoint_files(const std::string& path) {
   const bool adapter_only = name == "adapter_model.safetensors" || name == "adapter_model.bin";
 
   const fs::path weights = is_folder ? weights_in(folder) : adapter_only ? fs::path() : fs::path(path);
-  if ((is_folder || adapter_only) && fs::exists(folder / "adapter_config.json"))
-    files.adapter = folder.string();
+  if ((is_folder || adapter_only) && fs::exists(folder / "adapter_config.json")) files.adapter = folder.string();
   if (weights.empty() && files.adapter.empty()) fail_no_weights(folder);
   if (weights.empty()) return files;
 
@@ -108,8 +101,8 @@ CheckpointFiles find_checkpoint_files(const std::string& path) {
 
 Checkpoint open_checkpoint(const CheckpointFiles& files) {
   Checkpoint result;
-  result.weights = ends_with(files.weights, kIndexSuffix) ? open_sharded_weights(files.weights)
-                                                          : open_weight_file(files.weights);
+  result.weights =
+      ends_with(files.weights, kIndexSuffix) ? open_sharded_weights(files.weights) : open_weight_file(files.weights);
   if (!files.config.empty()) result.config = read_hf_config(files.config);
   if (files.contact_regression.empty()) return result;
   WeightFile contacts = open_weight_file(files.contact_regression);

@@ -10,8 +10,8 @@
 namespace biowarp {
 
 struct CheckpointFiles {
-  std::string weights;  // a weight file or an index of shards; empty: the folder holds only an adapter
-  std::string config;   // config.json; empty: none
+  std::string weights;             // a weight file or an index of shards; empty: the folder holds only an adapter
+  std::string config;              // config.json; empty: none
   std::string contact_regression;  // fair-esm's second file; empty: none
   std::string adapter;             // folder with adapter_config.json; empty: none
 };

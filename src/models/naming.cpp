@@ -56,8 +56,8 @@ constexpr NameRow kNvRows[] = {
 constexpr string_view kNvIgnored[] = {"embeddings.position_embeddings.weight", "embeddings.position_ids",
                                       "pooler.dense.weight", "pooler.dense.bias"};
 
-constexpr string_view kFairPrefixes[] = {
-    "module.", "_orig_mod.", "model.", "encoder.sentence_encoder.", "encoder.", "sentence_encoder."};
+constexpr string_view kFairPrefixes[] = {"module.",  "_orig_mod.",       "model.", "encoder.sentence_encoder.",
+                                         "encoder.", "sentence_encoder."};
 constexpr NameRow kFairRows[] = {
     {"embed_tokens.weight", "embed.weight"},
     {"layers.*.self_attn_layer_norm.", "layer.*.attn_norm."},
@@ -114,12 +114,8 @@ constexpr string_view kClassifierPrefix = "classifier.";
 bool ends_with(string_view text, string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
-bool starts_with(string_view text, string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
+bool starts_with(string_view text, string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 // Whether `text` is `pattern` with a number for '*'; the number goes into `layer`.
 bool matches(string_view pattern, string_view text, string_view& layer) {
@@ -141,9 +137,7 @@ std::string with_layer(string_view pattern, string_view layer) {
 }
 
 constexpr string_view kEndings[] = {"weight", "bias"};
-bool is_stem(string_view name) {
-  return name.back() == '.' || name.back() == '_';
-}
+bool is_stem(string_view name) { return name.back() == '.' || name.back() == '_'; }
 
 // Calls body(stored, ours) for the one or two full names of a row, until it returns true.
 template <class Body>
@@ -157,11 +151,9 @@ bool any_name(const NameRow& row, Body&& body) {
 
 // LayerNorm.gamma / .beta, as transformers 5 writes them, under the usual names.
 std::string modern_name(string_view stored) {
-  for (const auto& [old, modern] :
-       {std::pair<string_view, string_view>{"LayerNorm.gamma", "LayerNorm.weight"},
-        {"LayerNorm.beta", "LayerNorm.bias"}}) {
-    if (ends_with(stored, old))
-      return std::string(stored.substr(0, stored.size() - old.size())).append(modern);
+  for (const auto& [old, modern] : {std::pair<string_view, string_view>{"LayerNorm.gamma", "LayerNorm.weight"},
+                                    {"LayerNorm.beta", "LayerNorm.bias"}}) {
+    if (ends_with(stored, old)) return std::string(stored.substr(0, stored.size() - old.size())).append(modern);
   }
   return std::string(stored);
 }
@@ -177,17 +169,14 @@ Resolved resolve_exact(const NamingTable& table, string_view name) {
     });
     if (found) return result;
   }
-  if (std::find(table.ignored.begin(), table.ignored.end(), name) != table.ignored.end())
-    result.use = Use::ignored;
+  if (std::find(table.ignored.begin(), table.ignored.end(), name) != table.ignored.end()) result.use = Use::ignored;
   if (starts_with(name, kClassifierPrefix)) result.use = Use::classifier;
   return result;
 }
 
 }  // namespace
 
-const NamingTable& table_of(Naming naming) {
-  return kTables[static_cast<std::size_t>(naming)];
-}
+const NamingTable& table_of(Naming naming) { return kTables[static_cast<std::size_t>(naming)]; }
 
 Resolved resolve(const NamingTable& table, string_view stored) {
   for (const string_view suffix : kRotarySuffixes) {
@@ -200,8 +189,8 @@ Resolved resolve(const NamingTable& table, string_view stored) {
   while (true) {
     const Resolved result = resolve_exact(table, name);
     if (result.use != Use::unknown) return result;
-    const auto prefix = std::find_if(table.prefixes.begin(), table.prefixes.end(),
-                                     [&](string_view p) { return starts_with(name, p); });
+    const auto prefix =
+        std::find_if(table.prefixes.begin(), table.prefixes.end(), [&](string_view p) { return starts_with(name, p); });
     if (prefix == table.prefixes.end()) return {};
     name.remove_prefix(prefix->size());
   }
@@ -225,9 +214,7 @@ std::string stored_name(const NamingTable& table, string_view parameter, Part pa
 std::optional<Naming> recognise_naming(std::span<const TensorInfo> tensors) {
   constexpr string_view kSignature = "layer.0.fc1.weight";
   for (const NamingTable& table : kTables) {
-    const auto fits = [&](const TensorInfo& tensor) {
-      return resolve(table, tensor.name).parameter == kSignature;
-    };
+    const auto fits = [&](const TensorInfo& tensor) { return resolve(table, tensor.name).parameter == kSignature; };
     if (std::any_of(tensors.begin(), tensors.end(), fits)) return table.naming;
   }
   return std::nullopt;

@@ -30,8 +30,8 @@ struct NamingTable {
   Naming naming;
   std::string_view title;                      // OpenedModel::format
   std::span<const std::string_view> prefixes;  // wrappers that may stand before a name, in any number
-  std::span<const NameRow> rows;  // where two rows give one parameter, the first is written on export
-  std::span<const std::string_view> ignored;  // unused in ESM-2: position tables, pooler, buffers
+  std::span<const NameRow> rows;               // where two rows give one parameter, the first is written on export
+  std::span<const std::string_view> ignored;   // unused in ESM-2: position tables, pooler, buffers
 };
 
 const NamingTable& table_of(Naming naming);

@@ -63,8 +63,11 @@ std::string identity_of(const Esm2Config& config) {
                      config.tanh_gelu, fmt::join(config.inv_freq, " "));
 }
 
+// The naming's own format, or "state_dict" when only the shapes tell what the model is.
 std::string format_of(const Checkpoint& checkpoint, Naming naming) {
-  const bool described = checkpoint.config || !checkpoint.weights.metadata.empty() || naming == Naming::esme;
+  const auto settings = checkpoint.weights.metadata.lower_bound("cfg.");
+  const bool fair = settings != checkpoint.weights.metadata.end() && settings->first.rfind("cfg.", 0) == 0;
+  const bool described = checkpoint.config || fair || naming == Naming::esme;
   return described ? std::string(table_of(naming).title) : "state_dict";
 }
 

@@ -11,19 +11,19 @@
 namespace biowarp {
 
 struct OpenModelOptions {
-  std::string name;       // hub name, short name, folder, file, "random:650M[:seed]"; empty: the demonstration model
-  std::string revision;   // hub revision; empty: main
-  std::string adapter;    // PEFT LoRA folder merged into the weights; empty: none
+  std::string name;      // hub name, short name, folder, file, "random:650M[:seed]"; empty: the demonstration model
+  std::string revision;  // hub revision; empty: main
+  std::string adapter;   // PEFT LoRA folder merged into the weights; empty: none
   bool tanh_gelu = false;
 };
 
 struct OpenedModel {
   Esm2Config config;
   std::shared_ptr<const ParamSource> params;
-  std::string name;             // as a person would call it
-  std::string path;             // folder or file; empty for random weights
-  std::string format;           // "hf", "nv_esm", "fair-esm", "esme", "state_dict", "random"
-  bool demonstration = false;   // chosen because no name was given
+  std::string name;                // as a person would call it
+  std::string path;                // folder or file; empty for random weights
+  std::string format;              // "hf", "nv_esm", "fair-esm", "esme", "state_dict", "random"
+  bool demonstration = false;      // chosen because no name was given
   std::vector<std::string> notes;  // what a person should know: missing heads, ignored tensors
 };
 

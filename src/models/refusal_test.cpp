@@ -84,6 +84,17 @@ TEST(Refusal, TwoTensorsForOnePlace) {
   EXPECT_THAT(edited.error(), HasSubstr("stand for the same parameter and differ"));
 }
 
+// A fused QKV and a query of its own: neither is silently preferred.
+TEST(Refusal, FusedAndSeparateQueriesTogether) {
+  const TemporaryFolder folder;
+  auto tensors = tensors_of(golden("nv_new_33/model.safetensors"));
+  tensors.push_back(zeros("model.encoder.layers.0.self_attention.layernorm_qkv.query_weight", {16, 16}));
+  std::filesystem::copy(golden("nv_new_33/config.json"), folder / "config.json");
+  save(folder / "model.safetensors", tensors);
+  EXPECT_THAT(error_of(folder.path()), HasSubstr("unexpected (1):\n    model.encoder.layers.0.self_attention."
+                                                 "layernorm_qkv.query_weight"));
+}
+
 TEST(Refusal, OtherArchitecturesByName) {
   const std::vector<std::pair<std::string, std::string>> configs{
       {R"("position_embedding_type": "absolute")", "ESM-1b or ESM-1v"},
@@ -268,8 +279,7 @@ TEST(Refusal, FoldersWithoutOneModel) {
 
 TEST(Refusal, ShardsThatDoNotMatchTheirIndex) {
   const TemporaryFolder folder;
-  std::filesystem::copy(golden("hf_sharded_safetensors"), folder.path(),
-                        std::filesystem::copy_options::recursive);
+  std::filesystem::copy(golden("hf_sharded_safetensors"), folder.path(), std::filesystem::copy_options::recursive);
   EXPECT_EQ(error_of(folder.path()), "");
   const std::string index = folder / "model.safetensors.index.json";
   const std::string text = read_text(index);

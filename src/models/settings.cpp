@@ -12,9 +12,7 @@
 namespace biowarp {
 namespace {
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // ---- other architectures ----
 
@@ -47,8 +45,7 @@ void refuse_by_config(const HfConfig& config) {
   }
   const std::set<std::string> known{"", "esm", "nv_esm", "fast_esm"};
   if (config.model_type == "esmc" || config.model_type == "esm3") refuse("this is " + config.model_type);
-  if (known.count(config.model_type) == 0)
-    refuse(fmt::format("model_type is \"{}\", not \"esm\"", config.model_type));
+  if (known.count(config.model_type) == 0) refuse(fmt::format("model_type is \"{}\", not \"esm\"", config.model_type));
   if (config.position_embedding_type.value_or("rotary") != "rotary") {
     refuse(fmt::format("this is ESM-1b or ESM-1v: position_embedding_type is \"{}\", ESM-2 has \"rotary\"",
                        *config.position_embedding_type));
@@ -66,8 +63,7 @@ void refuse_by_metadata(const WeightFile& file) {
   for (const char* other : {"esm1b", "esm1v", "esmc"}) {
     if (esme.rfind(other, 0) == 0) fail_input("{}: this is {}; {}", file.path, esme, kOnlyEsm2);
   }
-  if (arch == "roberta_large")
-    fail_input("{}: this is ESM-1b or ESM-1v (arch {}); {}", file.path, arch, kOnlyEsm2);
+  if (arch == "roberta_large") fail_input("{}: this is ESM-1b or ESM-1v (arch {}); {}", file.path, arch, kOnlyEsm2);
   if (arch == "protein_bert_base") fail_input("{}: this is ESM-1 (arch {}); {}", file.path, arch, kOnlyEsm2);
   if (arch == "msa_transformer") fail_input("{}: this is the MSA Transformer; {}", file.path, kOnlyEsm2);
 }
@@ -90,9 +86,7 @@ std::optional<std::int64_t> metadata_number(const WeightFile& file, std::initial
   return std::nullopt;
 }
 
-std::optional<std::int64_t> first_of(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
-  return a ? a : b;
-}
+std::optional<std::int64_t> first_of(std::optional<std::int64_t> a, std::optional<std::int64_t> b) { return a ? a : b; }
 
 std::int64_t layers_in(const Placement& placement) {
   std::int64_t layers = 0;
@@ -102,12 +96,10 @@ std::int64_t layers_in(const Placement& placement) {
   return layers;
 }
 
-std::int64_t axis_of(const Placement& placement, const char* parameter, std::size_t axis,
-                     const std::string& path) {
+std::int64_t axis_of(const Placement& placement, const char* parameter, std::size_t axis, const std::string& path) {
   const TensorInfo* tensor = placement.find(parameter);
   if (!tensor || tensor->shape.size() != 2) {
-    fail_input("{}: no config gives the sizes, and the file has no matrix for {} to tell them by", path,
-               parameter);
+    fail_input("{}: no config gives the sizes, and the file has no matrix for {} to tell them by", path, parameter);
   }
   return tensor->shape[axis];
 }
@@ -115,9 +107,9 @@ std::int64_t axis_of(const Placement& placement, const char* parameter, std::siz
 // The public size that stands in a file or folder name and has these layers and this width.
 std::optional<Esm2Size> size_in_name(const std::string& name, std::int64_t layers, std::int64_t hidden) {
   for (const Esm2Size& size : esm2_sizes()) {
-    const bool named =
-        contains(name, size.full_name) || contains(name, fmt::format("t{}_{}", size.layers, size.name)) ||
-        contains(name, fmt::format("_{}", size.name)) || contains(name, fmt::format("-{}", size.name));
+    const bool named = contains(name, size.full_name) ||
+                       contains(name, fmt::format("t{}_{}", size.layers, size.name)) ||
+                       contains(name, fmt::format("_{}", size.name)) || contains(name, fmt::format("-{}", size.name));
     if (named && size.layers == layers && size.hidden == hidden) return size;
   }
   return std::nullopt;
@@ -128,8 +120,7 @@ std::int64_t derive_heads(const Esm2Config& config, const Placement& placement, 
   if (!placement.rotary.empty() && placement.rotary[0]->elements() > 0) {
     return config.hidden / (2 * placement.rotary[0]->elements());
   }
-  if (const TensorInfo* contact = placement.find("contact.weight"))
-    return contact->elements() / config.layers;
+  if (const TensorInfo* contact = placement.find("contact.weight")) return contact->elements() / config.layers;
   if (const auto size = size_in_name(name, config.layers, config.hidden)) {
     notes.push_back(fmt::format("number of heads ({}) taken from the name", size->heads));
     return size->heads;
@@ -142,20 +133,17 @@ std::int64_t derive_heads(const Esm2Config& config, const Placement& placement, 
 }
 
 void check_sizes(const Esm2Config& config, const std::string& path) {
-  const auto in_range = [](std::int64_t value, std::int64_t largest) {
-    return value >= 1 && value <= largest;
-  };
+  const auto in_range = [](std::int64_t value, std::int64_t largest) { return value >= 1 && value <= largest; };
   if (!in_range(config.layers, kMostLayers) || !in_range(config.hidden, kLargestWidth) ||
       !in_range(config.feed_forward, kLargestWidth)) {
-    fail_input("{}: no model has these sizes: {} layers, width {}, feed-forward width {}", path,
-               config.layers, config.hidden, config.feed_forward);
+    fail_input("{}: no model has these sizes: {} layers, width {}, feed-forward width {}", path, config.layers,
+               config.hidden, config.feed_forward);
   }
 }
 
 void check_heads(const Esm2Config& config, const std::string& path) {
   if (config.heads < 1 || config.hidden % config.heads != 0 || config.head_width() % 2 != 0) {
-    fail_input("{}: width {} does not divide into {} heads of an even width", path, config.hidden,
-               config.heads);
+    fail_input("{}: width {} does not divide into {} heads of an even width", path, config.hidden, config.heads);
   }
 }
 
@@ -164,9 +152,8 @@ void check_vocabulary(std::int64_t vocabulary, const std::string& path) {
   if (vocabulary == kSaProtVocabulary) {
     fail_input("{}: this is SaProt (446 tokens of residue and 3Di structure letters); {}", path, kOnlyEsm2);
   }
-  fail_input(
-      "{}: the vocabulary has {} tokens; ESM-2 has the 33 of its vocab.txt, and biowarp knows no others",
-      path, vocabulary);
+  fail_input("{}: the vocabulary has {} tokens; ESM-2 has the 33 of its vocab.txt, and biowarp knows no others", path,
+             vocabulary);
 }
 
 std::int64_t derive_vocabulary(const std::optional<HfConfig>& config, Naming naming, std::int64_t rows) {
@@ -202,12 +189,10 @@ std::vector<float> read_rotary(const Placement& placement, std::int64_t head_wid
 }
 
 std::vector<float> rotary_of_base(double base, std::int64_t head_width, const std::string& path) {
-  if (!std::isfinite(base) || base <= 1)
-    fail_input("{}: rope_theta is {}, expected a number above 1", path, base);
+  if (!std::isfinite(base) || base <= 1) fail_input("{}: rope_theta is {}, expected a number above 1", path, base);
   std::vector<float> values;
   for (std::int64_t j = 0; j < head_width; j += 2) {
-    values.push_back(
-        static_cast<float>(std::pow(base, -static_cast<double>(j) / static_cast<double>(head_width))));
+    values.push_back(static_cast<float>(std::pow(base, -static_cast<double>(j) / static_cast<double>(head_width))));
   }
   return values;
 }
@@ -244,8 +229,8 @@ void refuse_other_architectures(const Checkpoint& checkpoint) {
   for (const TensorInfo& tensor : checkpoint.weights.tensors) {
     for (const ForeignTensor& foreign : kForeignTensors) {
       if (contains(tensor.name, foreign.part)) {
-        fail_input("{}: tensor {} belongs to {}; {}", checkpoint.weights.path, tensor.name,
-                   foreign.architecture, kOnlyEsm2);
+        fail_input("{}: tensor {} belongs to {}; {}", checkpoint.weights.path, tensor.name, foreign.architecture,
+                   kOnlyEsm2);
       }
     }
   }
@@ -267,13 +252,12 @@ Esm2Config derive_config(const Checkpoint& checkpoint, Naming naming, const Plac
   config.hidden = hidden ? *hidden : axis_of(placement, "embed.weight", 1, file.path);
   const auto wide = size({"cfg.model.encoder_ffn_embed_dim", "args.ffn_embed_dim"}, given.intermediate_size);
   config.feed_forward = wide ? *wide : axis_of(placement, "layer.0.fc1.weight", 0, file.path);
-  const auto heads = size({"cfg.model.encoder_attention_heads", "args.attention_heads", "attention_heads"},
-                          given.num_attention_heads);
+  const auto heads =
+      size({"cfg.model.encoder_attention_heads", "args.attention_heads", "attention_heads"}, given.num_attention_heads);
   check_sizes(config, file.path);
   config.heads = heads ? *heads : derive_heads(config, placement, name, file.path, notes);
   check_heads(config, file.path);
-  config.vocabulary =
-      derive_vocabulary(checkpoint.config, naming, axis_of(placement, "embed.weight", 0, file.path));
+  config.vocabulary = derive_vocabulary(checkpoint.config, naming, axis_of(placement, "embed.weight", 0, file.path));
   check_vocabulary(config.vocabulary, file.path);
 
   if (given.layer_norm_eps) config.layer_norm_eps = static_cast<float>(*given.layer_norm_eps);

@@ -32,8 +32,7 @@ std::string hash_of(const Chunk& chunk) {
   const StoredMatrix& matrix = *chunk.matrix;
   const auto element = static_cast<std::int64_t>(size_of(matrix.dtype));
   const auto bytes = static_cast<std::size_t>(chunk.count * matrix.columns * element);
-  if (matrix.contiguous())
-    return content_hash(matrix.data + chunk.first * matrix.row_stride * element, bytes);
+  if (matrix.contiguous()) return content_hash(matrix.data + chunk.first * matrix.row_stride * element, bytes);
   std::vector<std::byte> rows(bytes);
   matrix.copy(chunk.first, chunk.count, rows.data());
   return content_hash(rows.data(), bytes);
@@ -46,8 +45,7 @@ void LowRankUpdate::add_rows(std::int64_t first, std::int64_t count, std::int64_
     for (std::int64_t k = 0; k < rank; ++k) {
       const float factor = left[static_cast<std::size_t>((first + row) * rank + k)];
       const float* from = right.data() + k * columns;
-      for (std::int64_t column = 0; column < columns; ++column)
-        out[row * columns + column] += factor * from[column];
+      for (std::int64_t column = 0; column < columns; ++column) out[row * columns + column] += factor * from[column];
     }
   }
 }
@@ -98,26 +96,26 @@ StoredMatrix as_matrix(const TensorInfo& tensor, bool vector) {
 
 StoredParams::StoredParams(std::map<std::string, StoredParam, std::less<>> params, std::int64_t head_width,
                            std::vector<MappedFile> maps, std::string identity)
-    : params_(std::move(params)),
-      head_width_(head_width),
-      maps_(std::move(maps)),
-      identity_(std::move(identity)) {}
+    : params_(std::move(params)), head_width_(head_width), maps_(std::move(maps)), identity_(std::move(identity)) {}
 
-bool StoredParams::has(std::string_view name) const {
-  return params_.find(name) != params_.end();
+bool StoredParams::has(std::string_view name) const { return params_.find(name) != params_.end(); }
+
+const StoredParam& StoredParams::find(std::string_view name) const {
+  const auto found = params_.find(name);
+  if (found == params_.end()) fail(ErrorKind::internal, "the model has no parameter {}", name);
+  return found->second;
 }
 
 DType StoredParams::stored_dtype(std::string_view name) const {
-  const StoredParam& param = params_.find(name)->second;
+  const StoredParam& param = find(name);
   const DType first = param.parts[0].dtype;
-  const bool same = std::all_of(param.parts.begin(), param.parts.end(), [&](const StoredMatrix& part) {
-    return part.dtype == first && !part.update;
-  });
+  const bool same = std::all_of(param.parts.begin(), param.parts.end(),
+                                [&](const StoredMatrix& part) { return part.dtype == first && !part.update; });
   return same ? first : DType::f32;
 }
 
 void StoredParams::read(std::string_view name, std::int64_t first, std::int64_t count, float* out) const {
-  const StoredParam& param = params_.find(name)->second;
+  const StoredParam& param = find(name);
   if (param.order == RowOrder::plain) return param.parts[0].read(first, count, out);
   const std::int64_t D = head_width_, width = param.rows / kParts;
   while (count > 0) {  // one run of rows of the same head and the same of query, key, value
@@ -157,15 +155,14 @@ std::string StoredParams::compute_hash() const {
   for (const auto& [name, param] : params_) {
     sum.add_text(name);
     for (const StoredMatrix& part : param.parts) {
-      sum.add_text(fmt::format("{} {}x{} {}", name_of(part.dtype), part.rows, part.columns,
-                               static_cast<int>(param.order)));
+      sum.add_text(
+          fmt::format("{} {}x{} {}", name_of(part.dtype), part.rows, part.columns, static_cast<int>(param.order)));
       if (!part.update) continue;
       sum.add(part.update->left.data(), part.update->left.size() * sizeof(float));
       sum.add(part.update->right.data(), part.update->right.size() * sizeof(float));
     }
   }
-  for (const std::string& digest : digests)
-    sum.add_text(digest);
+  for (const std::string& digest : digests) sum.add_text(digest);
   return sum.hex();
 }
 

@@ -67,6 +67,7 @@ class StoredParams : public ParamSource {
   std::string hash() const override;
 
  private:
+  const StoredParam& find(std::string_view name) const;
   std::string compute_hash() const;
 
   std::map<std::string, StoredParam, std::less<>> params_;

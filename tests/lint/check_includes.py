@@ -84,14 +84,14 @@ class Checker:
     def problem(self, path, header):
         """None, or why the file at `path` (relative to the root) must not include `header`."""
         folder = folder_of(path)
-        test = path.stem.endswith("_test")
+        test = path.stem.endswith("_test") or "testing" in path.parts
         home = self.tables.home_of(header)
         if home:
             homes, library = home
             inside = any(folder == place or folder.startswith(place + "/") for place in homes)
             return None if inside else f"{library} is at home in {', '.join(homes)}"
         if header.startswith(TEST_LIBRARIES):
-            return None if test or "fuzz" in path.parts else "GoogleTest belongs into *_test.cpp"
+            return None if test else "GoogleTest belongs into *_test.cpp and testing/"
         if header.startswith("biowarp/"):
             return None if (self.root / "include" / header).exists() else "no such public header"
         if is_standard(header):
@@ -110,6 +110,8 @@ class Checker:
             return "unknown header: neither of this tree nor in the third-party table of docs/architecture.md"
         if folder in ("cli", "python"):
             return f"{folder} sees only include/biowarp/"
+        if "testing" in header.split("/") and not test:
+            return "a helper of tests"
         if folder == f"src/{target}":
             return self.op_problem(path, header) if target == "ops" else None
         allowed = self.tables.reachable(folder) if test else self.tables.allowed.get(folder, set())

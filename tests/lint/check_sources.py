@@ -44,9 +44,9 @@ def code_problems(path, text):
             if UNMARKED.match(line):
                 yield number, "public, but not marked BIOWARP_API (biowarp/export.h)"
     # Highway compiles its -inl.h headers once for each instruction set; a guard of its own kind lets it.
-    guard = "HWY_TARGET_TOGGLE" if path.name.endswith("-inl.h") else "#pragma once"
-    if path.suffix == ".h" and guard not in text:
-        yield 1, f"header without {guard}"
+    guarded = "#pragma once" in text or (path.name.endswith("-inl.h") and "HWY_TARGET_TOGGLE" in text)
+    if path.suffix == ".h" and not guarded:
+        yield 1, "header without #pragma once"
     if path.suffix == ".h" and not text.startswith("//"):
         yield 1, "a header opens with a comment that states its contract"
 

@@ -1,10 +1,10 @@
 // For tests: the checkpoints of tests/golden, and edited copies of them.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstring>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -23,7 +23,7 @@ inline std::string golden(const std::string& name) {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = testing::TempDir() + "checkpoint-XXXXXX";
+    std::string pattern = (std::filesystem::temp_directory_path() / "checkpoint-XXXXXX").string();
     if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
     path_ = pattern;
   }

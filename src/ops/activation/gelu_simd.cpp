@@ -14,9 +14,7 @@ namespace biowarp {
 namespace HWY_NAMESPACE {
 namespace {
 
-HWY_INLINE VF horner(VF, VF sum) {
-  return sum;
-}
+HWY_INLINE VF horner(VF, VF sum) { return sum; }
 
 template <class... Rest>
 HWY_INLINE VF horner(VF t, VF sum, float next, Rest... rest) {
@@ -45,8 +43,7 @@ HWY_INLINE VF gelu_exact(VF x) {
 HWY_INLINE VF gelu_tanh(VF x) {
   const F32 d;
   constexpr float kTwiceLog2e = 2.0f * std::numbers::log2e_v<float>;
-  const VF cubic =
-      hn::MulAdd(hn::Mul(x, x), hn::Set(d, 0.044715f * 0.7978845608f), hn::Set(d, 0.7978845608f));
+  const VF cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(d, 0.044715f * 0.7978845608f), hn::Set(d, 0.7978845608f));
   const VF u = hn::Clamp(hn::Mul(x, cubic), hn::Set(d, -40.0f), hn::Set(d, 40.0f));
   const VF e = exp2_f32(hn::Mul(u, hn::Set(d, kTwiceLog2e)));
   return hn::Sub(x, hn::Div(x, hn::Add(e, hn::Set(d, 1.0f))));
@@ -55,12 +52,10 @@ HWY_INLINE VF gelu_tanh(VF x) {
 template <bool kTanh, class Load, class Out>
 void gelu_row(const Load& load, std::int64_t width, Out* y) {
   const auto apply = [&](std::int64_t c)
-                         BIOWARP_LAMBDA { return kTanh ? gelu_tanh(load(c)) : gelu_exact(load(c)); };
+                         BIOWARP_LAMBDA { return kTanh ? gelu_tanh(load(F32(), c)) : gelu_exact(load(F32(), c)); };
   std::int64_t c = 0;
-  for (; c + kLanes <= width; c += kLanes)
-    store_from_f32(apply(c), y + c);
-  for (; c < width; ++c)
-    store_from_f32(static_cast<float>(gelu_reference(load.value(c), kTanh)), y + c);
+  for (; c + kLanes <= width; c += kLanes) store_from_f32(F32(), apply(c), y + c);
+  for (; c < width; ++c) store_scalar(static_cast<float>(gelu_reference(load.value(c), kTanh)), y + c);
 }
 
 template <bool kTanh, class Load>
@@ -101,8 +96,7 @@ void gelu(Context& lane, const GeluArgs& args) {
 }
 
 double gelu_reference(double x, bool tanh_form) {
-  if (tanh_form)
-    return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  if (tanh_form) return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
   return 0.5 * x * (1.0 + std::erf(x / std::numbers::sqrt2));
 }
 

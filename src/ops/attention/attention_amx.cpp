@@ -1,5 +1,6 @@
 // bf16 attention with AMX: scores and values as 16 x 16 tiles of f32 sums, softmax between them with AVX-512. Heads
 // narrower than 32 are padded to 32, where a tile multiplication costs the same.
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -78,8 +79,10 @@ BIOWARP_INLINE inline void multiply(const TileBlock& block, std::int64_t steps, 
 
 template <int kWidth>
 struct AmxKernel : Bf16Block<kWidth, kWidth, 32> {
-  using Buffers = typename Bf16Block<kWidth, kWidth, 32>::Buffers;
+  using Base = Bf16Block<kWidth, kWidth, 32>;
+  using Buffers = typename Base::Buffers;
   static constexpr int kQueryGroup = 16;
+  static constexpr std::int64_t kKeyStep = 32;
   static constexpr int kPairs = kWidth / 2;
 
   static void scores(Buffers& b, std::int64_t padded, std::int64_t key, std::int64_t width, int rows) {
@@ -88,6 +91,16 @@ struct AmxKernel : Bf16Block<kWidth, kWidth, 32> {
           {reinterpret_cast<const char*>(b.queries), kPairs * 4, 64, reinterpret_cast<const char*>(b.keys + key + k),
            padded * 4, padded * 64, reinterpret_cast<char*>(b.scores + k), kKeyBlock * 4},
           kWidth / 32, true, rows);
+    }
+  }
+
+  static void bounded_softmax(Buffers& b, std::int64_t padded, std::int64_t key, std::int64_t valid, std::int64_t width,
+                              int rows, float factor, SoftmaxState* state) {
+    scores(b, padded, key, width, rows);
+    for (int i = 0; i < rows; ++i) {
+      float* S = b.scores + i * kKeyBlock;
+      std::fill(S + valid, S + width, -FLT_MAX);
+      state[i].sum += Base::exponentiate(S, b.probabilities + i * kKeyBlock, width, factor, state[i].largest);
     }
   }
 

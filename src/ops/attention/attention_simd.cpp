@@ -133,6 +133,7 @@ template <int kWidth>
 struct F32Kernel {
   using Buffers = HWY_NAMESPACE::Buffers;
   static constexpr int kQueries = HWY_NAMESPACE::kQueries, kQueryGroup = 6;
+  static constexpr std::int64_t kKeyStep = 64;
   static constexpr std::int64_t kDV = (kWidth + kLanes - 1) / kLanes * kLanes;
   static constexpr int kGroup = group_of(static_cast<int>(kDV / kLanes));
   static constexpr int kRows = value_rows(kGroup);
@@ -153,6 +154,10 @@ struct F32Kernel {
     }
     std::fill_n(b.sums, rows * kDV, 0.0f);
   }
+
+  static bool bound_scores(Buffers&, int, float, SoftmaxState*) { return false; }
+  static void bounded_softmax(Buffers&, std::int64_t, std::int64_t, std::int64_t, std::int64_t, int, float,
+                              SoftmaxState*) {}
 
   static void scores(Buffers& b, std::int64_t padded, std::int64_t key, std::int64_t width, int rows) {
     for (std::int64_t k = 0; k < width; k += kScoreKeys) {

@@ -23,8 +23,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F32 = hn::ScalableTag<float>;
 using VF = hn::Vec<F32>;
 using I32 = hn::RebindToSigned<F32>;
-using U32 = hn::RebindToUnsigned<F32>;
-using U16Half = hn::Rebind<std::uint16_t, F32>;
 constexpr std::int64_t kLanes = static_cast<std::int64_t>(hn::MaxLanes(F32()));
 
 // Calls f(constant 0), f(constant 1), ... so that arrays of vectors indexed by the argument stay in
@@ -39,29 +37,40 @@ HWY_INLINE void unroll(F&& f) {
 }
 #define BIOWARP_LAMBDA __attribute__((always_inline)) HWY_ATTR
 
-HWY_INLINE VF load_bf16(const std::uint16_t* p) {
-  const auto wide = hn::PromoteTo(U32(), hn::LoadU(U16Half(), p));
-  return hn::BitCast(F32(), hn::ShiftLeft<16>(wide));
+// Loads and stores of f32 or bf16 elements as f32 vectors of any width; bf16 is rounded to nearest even, NaN stays NaN.
+template <class D>
+HWY_INLINE hn::Vec<D> load_as_f32(D d, const float* p) {
+  return hn::LoadU(d, p);
 }
 
-// Round to nearest even; NaN stays NaN.
-HWY_INLINE void store_bf16(VF value, std::uint16_t* p) {
-  const U32 u;
+template <class D>
+HWY_INLINE hn::Vec<D> load_as_f32(D d, const std::uint16_t* p) {
+  const hn::RebindToUnsigned<D> u32;
+  const hn::Rebind<std::uint16_t, D> u16;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(u32, hn::LoadU(u16, p))));
+}
+
+template <class D>
+HWY_INLINE void store_from_f32(D d, hn::Vec<D> value, float* p) {
+  hn::StoreU(value, d, p);
+}
+
+template <class D>
+HWY_INLINE void store_from_f32(D, hn::Vec<D> value, std::uint16_t* p) {
+  const hn::RebindToUnsigned<D> u;
+  const hn::Rebind<std::uint16_t, D> u16;
   const auto bits = hn::BitCast(u, value);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(u, 1));
   const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(u, 0x7fff))));
   const auto kept = hn::IfThenElse(hn::RebindMask(u, hn::IsNaN(value)), hn::Set(u, 0x7fc0), rounded);
-  hn::StoreU(hn::TruncateTo(U16Half(), kept), U16Half(), p);
+  hn::StoreU(hn::TruncateTo(u16, kept), u16, p);
 }
 
-HWY_INLINE VF load_as_f32(const float* p) { return hn::LoadU(F32(), p); }
-HWY_INLINE VF load_as_f32(const std::uint16_t* p) { return load_bf16(p); }
-HWY_INLINE void store_from_f32(float value, float* p) { *p = value; }
-HWY_INLINE void store_from_f32(float value, std::uint16_t* p) { *p = f32_to_bf16(value); }
+// The same for one element.
 HWY_INLINE float scalar_as_f32(const float* p) { return *p; }
 HWY_INLINE float scalar_as_f32(const std::uint16_t* p) { return bf16_to_f32(*p); }
-HWY_INLINE void store_from_f32(VF value, float* p) { hn::StoreU(value, F32(), p); }
-HWY_INLINE void store_from_f32(VF value, std::uint16_t* p) { store_bf16(value, p); }
+HWY_INLINE void store_scalar(float value, float* p) { *p = value; }
+HWY_INLINE void store_scalar(float value, std::uint16_t* p) { *p = f32_to_bf16(value); }
 
 // 2^x for x in [-126, 126]; below, x counts as -126. Relative error 8e-8: a minimax
 // polynomial of degree 5 on [-0.5, 0.5].
@@ -85,12 +94,15 @@ HWY_INLINE VF exp2_f32(VF x) {
 #endif
 }
 
-// Values of one row of an Accumulator: operator() gives kLanes at a time, value() one, for tails.
+// Values of one row of an Accumulator: operator() gives a vector of them, value() one, for tails.
 // AsF32: complete values. AsInt8: dequantises.
 struct AsF32 {
   const float* row;
   AsF32(const Accumulator& a, std::int64_t m) : row(static_cast<const float*>(a.data) + m * a.stride) {}
-  HWY_INLINE VF operator()(std::int64_t n) const { return hn::LoadU(F32(), row + n); }
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, std::int64_t n) const {
+    return hn::LoadU(d, row + n);
+  }
   float value(std::int64_t n) const { return row[n]; }
 };
 
@@ -103,11 +115,11 @@ struct AsInt8 {
         q(&a.dequant),
         scale(a.dequant.row_scale[m]),
         zero(a.dequant.row_zero[m]) {}
-  HWY_INLINE VF operator()(std::int64_t n) const {
-    const F32 d;
-    const VF sum = hn::ConvertTo(d, hn::LoadU(I32(), row + n));
-    const VF centred = hn::NegMulAdd(hn::Set(d, zero), hn::LoadU(d, q->column_sum + n), sum);
-    const VF scaled = hn::Mul(hn::Mul(hn::Set(d, scale), hn::LoadU(d, q->column_scale + n)), centred);
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, std::int64_t n) const {
+    const auto sum = hn::ConvertTo(d, hn::LoadU(hn::RebindToSigned<D>(), row + n));
+    const auto centred = hn::NegMulAdd(hn::Set(d, zero), hn::LoadU(d, q->column_sum + n), sum);
+    const auto scaled = hn::Mul(hn::Mul(hn::Set(d, scale), hn::LoadU(d, q->column_scale + n)), centred);
     return hn::Add(scaled, hn::LoadU(d, q->bias + n));
   }
   float value(std::int64_t n) const {

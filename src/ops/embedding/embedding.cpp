@@ -17,8 +17,7 @@ void embed_tokens(Context& context, const EmbeddingArgs& args) {
         continue;
       }
       const float* row = args.table + token * args.width;
-      for (std::int64_t c = 0; c < args.width; ++c)
-        x[c] = row[c] * scale;
+      for (std::int64_t c = 0; c < args.width; ++c) x[c] = row[c] * scale;
     }
   });
   const auto rows = static_cast<std::int64_t>(args.tokens.size());

@@ -29,8 +29,7 @@ HWY_INLINE float sum_of(const float* x, std::int64_t width, VectorTerm term, Sca
     c += kLanes;
   }
   float sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
-  for (; c < width; ++c)
-    sum += scalar_term(x[c]);
+  for (; c < width; ++c) sum += scalar_term(x[c]);
   return sum;
 }
 
@@ -56,10 +55,10 @@ void normalize_row(const float* x, const LayerNormArgs& args, Out* y) {
   std::int64_t c = 0;
   for (; c + kLanes <= width; c += kLanes) {
     const VF unit = hn::Mul(hn::Sub(hn::LoadU(d, x + c), centre), scale);
-    store_from_f32(hn::MulAdd(unit, hn::LoadU(d, args.weight + c), hn::LoadU(d, args.bias + c)), y + c);
+    store_from_f32(d, hn::MulAdd(unit, hn::LoadU(d, args.weight + c), hn::LoadU(d, args.bias + c)), y + c);
   }
   for (; c < width; ++c) {
-    store_from_f32((x[c] - mean) * inverse * args.weight[c] + args.bias[c], y + c);
+    store_scalar((x[c] - mean) * inverse * args.weight[c] + args.bias[c], y + c);
   }
 }
 
@@ -95,11 +94,9 @@ void layernorm_reference(const LayerNormArgs& args) {
   for (std::int64_t r = 0; r < args.rows; ++r) {
     const float* x = args.x + r * args.width;
     double mean = 0, variance = 0;
-    for (std::int64_t c = 0; c < args.width; ++c)
-      mean += x[c];
+    for (std::int64_t c = 0; c < args.width; ++c) mean += x[c];
     mean /= static_cast<double>(args.width);
-    for (std::int64_t c = 0; c < args.width; ++c)
-      variance += (x[c] - mean) * (x[c] - mean);
+    for (std::int64_t c = 0; c < args.width; ++c) variance += (x[c] - mean) * (x[c] - mean);
     variance /= static_cast<double>(args.width);
     const double inverse = 1.0 / std::sqrt(variance + args.eps);
     for (std::int64_t c = 0; c < args.width; ++c) {

@@ -12,12 +12,10 @@ namespace {
 void mean_rows(const float* rows, std::int64_t count, std::int64_t width, float* out) {
   std::vector<double> sum(static_cast<std::size_t>(width), 0.0);
   for (std::int64_t r = 0; r < count; ++r) {
-    for (std::int64_t c = 0; c < width; ++c)
-      sum[static_cast<std::size_t>(c)] += rows[r * width + c];
+    for (std::int64_t c = 0; c < width; ++c) sum[static_cast<std::size_t>(c)] += rows[r * width + c];
   }
   const double scale = count > 0 ? 1.0 / static_cast<double>(count) : 0.0;
-  for (std::int64_t c = 0; c < width; ++c)
-    out[c] = static_cast<float>(sum[static_cast<std::size_t>(c)] * scale);
+  for (std::int64_t c = 0; c < width; ++c) out[c] = static_cast<float>(sum[static_cast<std::size_t>(c)] * scale);
 }
 
 // rows [count, C] -> out [C]; a NaN anywhere in a column stays visible
@@ -41,16 +39,10 @@ void pool_rows(Context& context, const PoolArgs& args) {
     const float* begin_row = args.hidden + first * args.width;
     float* out = args.out + n * args.out_stride;
     switch (args.pooling) {
-      case Pooling::mean:
-        return mean_rows(begin_row + args.width, end - first - 2, args.width, out);
-      case Pooling::max:
-        return max_rows(begin_row + args.width, end - first - 2, args.width, out);
-      case Pooling::cls:
-        std::copy_n(begin_row, args.width, out);
-        return;
-      case Pooling::eos:
-        std::copy_n(args.hidden + (end - 1) * args.width, args.width, out);
-        return;
+      case Pooling::mean: return mean_rows(begin_row + args.width, end - first - 2, args.width, out);
+      case Pooling::max: return max_rows(begin_row + args.width, end - first - 2, args.width, out);
+      case Pooling::cls: std::copy_n(begin_row, args.width, out); return;
+      case Pooling::eos: std::copy_n(args.hidden + (end - 1) * args.width, args.width, out); return;
     }
   });
 }

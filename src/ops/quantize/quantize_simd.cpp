@@ -25,7 +25,7 @@ HWY_INLINE Range range_of(const In* x, std::int64_t width) {
   VF low = hn::Zero(d), high = hn::Zero(d), poison = hn::Zero(d);
   std::int64_t c = 0;
   for (; c + kLanes <= width; c += kLanes) {
-    const VF v = load_as_f32(x + c);
+    const VF v = load_as_f32(d, x + c);
     low = hn::Min(v, low);
     high = hn::Max(v, high);
     poison = hn::MulAdd(v, hn::Zero(d), poison);  // stays 0 unless a value is NaN or infinite
@@ -59,7 +59,7 @@ void quantize_row(const In* x, const QuantizeRowsArgs& args, std::int64_t r) {
   }
   std::int64_t c = 0;
   for (; c + kLanes <= args.width; c += kLanes) {
-    const VF code = hn::MulAdd(load_as_f32(x + c), hn::Set(d, inverse), hn::Set(d, zero));
+    const VF code = hn::MulAdd(load_as_f32(d, x + c), hn::Set(d, inverse), hn::Set(d, zero));
     const auto clamped = hn::Min(hn::Max(hn::NearestInt(code), hn::Zero(i)), hn::Set(i, 255));
     hn::StoreU(hn::DemoteTo(u8, clamped), u8, codes + c);
   }

@@ -19,18 +19,15 @@ void rows_as(const ResidualArgs& args) {
     float* x = args.x + r * args.width;
     std::int64_t c = 0;
     for (; c + kLanes <= args.width; c += kLanes) {
-      hn::StoreU(kAdd ? hn::Add(hn::LoadU(d, x + c), load(c)) : load(c), d, x + c);
+      hn::StoreU(kAdd ? hn::Add(hn::LoadU(d, x + c), load(d, c)) : load(d, c), d, x + c);
     }
-    for (; c < args.width; ++c)
-      x[c] = kAdd ? x[c] + load.value(c) : load.value(c);
+    for (; c < args.width; ++c) x[c] = kAdd ? x[c] + load.value(c) : load.value(c);
   }
 }
 
 }  // namespace
 
-void add_rows(const ResidualArgs& args) {
-  args.y.is_int8 ? rows_as<true, AsInt8>(args) : rows_as<true, AsF32>(args);
-}
+void add_rows(const ResidualArgs& args) { args.y.is_int8 ? rows_as<true, AsInt8>(args) : rows_as<true, AsF32>(args); }
 void store_rows(const ResidualArgs& args) {
   args.y.is_int8 ? rows_as<false, AsInt8>(args) : rows_as<false, AsF32>(args);
 }
