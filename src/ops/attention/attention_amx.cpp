@@ -18,6 +18,7 @@
 // g++ 12 takes the undefined operands inside its own intrinsics for uninitialised variables of ours.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 
 #include "ops/attention/attention_bf16-inl.h"
 
