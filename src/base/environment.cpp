@@ -31,7 +31,8 @@ std::vector<std::string> cgroup_folders(const std::string& controller) {
     const auto second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string names = line.substr(first + 1, second - first - 1);
-    const bool matches = controller.empty() ? names.empty() : ("," + names + ",").find("," + controller + ",") != std::string::npos;
+    const bool matches =
+        controller.empty() ? names.empty() : ("," + names + ",").find("," + controller + ",") != std::string::npos;
     if (!matches) continue;
     const std::string root = controller.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controller;
     std::string path = line.substr(second + 1);

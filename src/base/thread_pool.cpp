@@ -36,9 +36,9 @@ void wait_while_equal(const std::atomic<T>& value, T old) {
 
 struct ThreadPool::State {
   pid_t owner = getpid();
-  std::mutex callers;                     // one job at a time
-  std::atomic<std::uint32_t> ticket{0};   // grows by one per job
-  std::atomic<int> unfinished{0};         // helpers still inside the job
+  std::mutex callers;                    // one job at a time
+  std::atomic<std::uint32_t> ticket{0};  // grows by one per job
+  std::atomic<int> unfinished{0};        // helpers still inside the job
   std::atomic<bool> stopping{false};
   const std::function<void(int)>* body = nullptr;
   std::mutex error_lock;

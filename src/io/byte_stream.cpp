@@ -55,9 +55,7 @@ class MemoryStream : public ByteStream {
 
 }  // namespace
 
-std::string name_of_input(const std::string& path) {
-  return path == "-" ? "standard input" : path;
-}
+std::string name_of_input(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 std::unique_ptr<ByteStream> open_bytes(const std::string& path) {
   const std::string name = name_of_input(path);

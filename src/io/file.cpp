@@ -46,7 +46,7 @@ void sync_folder_of(const std::string& path) {
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
   const Descriptor opened{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat status{};
+  struct stat status {};
   if (opened.number < 0 || fstat(opened.number, &status) != 0) fail_system("open", path);
   if (!S_ISREG(status.st_mode)) fail_input("expected {} to be a file", path);
   size_ = static_cast<std::size_t>(status.st_size);

@@ -19,8 +19,7 @@ void check_paths(const std::vector<std::string>& paths) {
                std::count(paths.begin(), paths.end(), "-"));
   }
   for (const std::string& path : paths) {
-    if (path != "-" && access(path.c_str(), R_OK) != 0)
-      fail_input("cannot open {}: {}", path, std::strerror(errno));
+    if (path != "-" && access(path.c_str(), R_OK) != 0) fail_input("cannot open {}: {}", path, std::strerror(errno));
   }
 }
 
@@ -42,8 +41,7 @@ struct RecordReader::State {
   }
 };
 
-RecordReader::RecordReader(std::vector<std::string> paths, ReadOptions options)
-    : state_(std::make_unique<State>()) {
+RecordReader::RecordReader(std::vector<std::string> paths, ReadOptions options) : state_(std::make_unique<State>()) {
   check_paths(paths);
   state_->paths = std::move(paths);
   state_->options = std::move(options);
@@ -68,8 +66,7 @@ bool RecordReader::next(Record& record) {
 std::vector<Record> read_fasta(const std::string& path, const ReadOptions& options) {
   RecordReader reader({path}, options);
   std::vector<Record> records;
-  for (Record record; reader.next(record);)
-    records.push_back(record);
+  for (Record record; reader.next(record);) records.push_back(record);
   return records;
 }
 

@@ -19,13 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-std::string ugly(const std::string& name) {
-  return (fs::path(BIOWARP_SOURCE_DIR) / "tests/data/ugly" / name).string();
-}
+std::string ugly(const std::string& name) { return (fs::path(BIOWARP_SOURCE_DIR) / "tests/data/ugly" / name).string(); }
 
-std::string temporary(const std::string& name) {
-  return (fs::path(testing::TempDir()) / name).string();
-}
+std::string temporary(const std::string& name) { return (fs::path(testing::TempDir()) / name).string(); }
 
 struct Totals {
   std::string ids;  // separated by blanks
@@ -55,9 +51,7 @@ struct UglyFile {
   const char* ids;  // null: too many to list
 };
 
-void PrintTo(const UglyFile& file, std::ostream* out) {
-  *out << file.name;
-}
+void PrintTo(const UglyFile& file, std::ostream* out) { *out << file.name; }
 
 class UglyFiles : public testing::TestWithParam<UglyFile> {};
 
@@ -75,32 +69,31 @@ TEST_P(UglyFiles, CountsAndIds) {
 
 INSTANTIATE_TEST_SUITE_P(
     RecordReader, UglyFiles,
-    testing::Values(
-        UglyFile{"bandage_trinity_huge_headers.fasta", 13, 22817, 22817, 0, nullptr},
-        UglyFile{"bioperl_multifa.seq", 6, 517, 517, 0, "HSEARLOBE HSMETOO empty1 empty2 MMWHISK empty3"},
-        UglyFile{"bioperl_seqfile.pir", 6, 757, 327, 3, "CCHU CCCZ CCST CCFG CCND C44264"},
-        UglyFile{"bioperl_silva_SSURef_108_tax_silva_trunc.fasta", 57, 6849, 6076, 1, nullptr},
-        UglyFile{"biopython_aster.pro", 1, 107, 107, 0, "gi|3298468|dbj|BAA31520.1|"},
-        UglyFile{"biopython_flowers.pro", 3, 1377, 1377, 0,
-                 "gi|2781234|pdb|1JLY|B gi|4959044|gb|AAD34209.1|AF069992_1 gi|671626|emb|CAA85685.1|"},
-        UglyFile{"boltz_ligand.fasta", 6, 828, 774, 2,
-                 "A|protein|./examples/msa/seq1.a3m B|protein|./examples/msa/seq1.a3m C|ccd D|ccd E|smiles "
-                 "F|smiles"},
-        UglyFile{"easel_fasta.2", 2, 497, 497, 0, "SNRPA_DROME SNRPA_HUMAN"},
-        UglyFile{"easel_fasta.odd.1", 2, 0, 0, 0, "what we"},
-        UglyFile{"emboss_ambigprot.fasta", 1, 54, 53, 0, "AMBIGPROT"},
-        UglyFile{"emboss_dna.nonewline", 1, 48, 48, 0, "record_1"},
-        UglyFile{"emboss_prot.nbrf", 1, 100, 90, 0, "pir"},
-        UglyFile{"emboss_testids.fasta", 18, 190, 190, 0,
-                 "simple database:entry database:idacc database:idver database:idaccnew database:idvernew "
-                 "database:idaccbad database:idverbad database:idaccnewbad database:idvernewbad swiss_id "
-                 "swiss_ver "
-                 "swiss-idnew swiss-vernew sanger fragment.12 Nameless record_18"},
-        UglyFile{"made_empty_file.fasta", 0, 0, 0, 0, ""},
-        UglyFile{"made_interior_stops_gaps_spaces.fasta", 3, 646, 523, 0, "P01308 P69905 P62593"},
-        UglyFile{"made_old_mac_cr.fasta", 2, 252, 252, 0, "P69905 P01308"},
-        UglyFile{"made_utf8_bom_headers.fasta", 2, 428, 428, 0, "P62593 P69905"},
-        UglyFile{"sprot_shortest_300_crlf.fasta", 300, 2037, 2037, 0, nullptr}));
+    testing::Values(UglyFile{"bandage_trinity_huge_headers.fasta", 13, 22817, 22817, 0, nullptr},
+                    UglyFile{"bioperl_multifa.seq", 6, 517, 517, 0, "HSEARLOBE HSMETOO empty1 empty2 MMWHISK empty3"},
+                    UglyFile{"bioperl_seqfile.pir", 6, 757, 327, 3, "CCHU CCCZ CCST CCFG CCND C44264"},
+                    UglyFile{"bioperl_silva_SSURef_108_tax_silva_trunc.fasta", 57, 6849, 6076, 1, nullptr},
+                    UglyFile{"biopython_aster.pro", 1, 107, 107, 0, "gi|3298468|dbj|BAA31520.1|"},
+                    UglyFile{"biopython_flowers.pro", 3, 1377, 1377, 0,
+                             "gi|2781234|pdb|1JLY|B gi|4959044|gb|AAD34209.1|AF069992_1 gi|671626|emb|CAA85685.1|"},
+                    UglyFile{"boltz_ligand.fasta", 6, 828, 774, 2,
+                             "A|protein|./examples/msa/seq1.a3m B|protein|./examples/msa/seq1.a3m C|ccd D|ccd E|smiles "
+                             "F|smiles"},
+                    UglyFile{"easel_fasta.2", 2, 497, 497, 0, "SNRPA_DROME SNRPA_HUMAN"},
+                    UglyFile{"easel_fasta.odd.1", 2, 0, 0, 0, "what we"},
+                    UglyFile{"emboss_ambigprot.fasta", 1, 54, 53, 0, "AMBIGPROT"},
+                    UglyFile{"emboss_dna.nonewline", 1, 48, 48, 0, "record_1"},
+                    UglyFile{"emboss_prot.nbrf", 1, 100, 90, 0, "pir"},
+                    UglyFile{"emboss_testids.fasta", 18, 190, 190, 0,
+                             "simple database:entry database:idacc database:idver database:idaccnew database:idvernew "
+                             "database:idaccbad database:idverbad database:idaccnewbad database:idvernewbad swiss_id "
+                             "swiss_ver "
+                             "swiss-idnew swiss-vernew sanger fragment.12 Nameless record_18"},
+                    UglyFile{"made_empty_file.fasta", 0, 0, 0, 0, ""},
+                    UglyFile{"made_interior_stops_gaps_spaces.fasta", 3, 646, 523, 0, "P01308 P69905 P62593"},
+                    UglyFile{"made_old_mac_cr.fasta", 2, 252, 252, 0, "P69905 P01308"},
+                    UglyFile{"made_utf8_bom_headers.fasta", 2, 428, 428, 0, "P62593 P69905"},
+                    UglyFile{"sprot_shortest_300_crlf.fasta", 300, 2037, 2037, 0, nullptr}));
 
 TEST(RecordReader, UglyLettersAreCounted) {
   const LetterChanges odd = read({ugly("made_interior_stops_gaps_spaces.fasta")}).changes;
@@ -133,8 +126,7 @@ TEST(RecordReader, S30NumbersRunOverAllInputs) {
 TEST(RecordReader, S32CompressedFilesOfAnyName) {
   const std::string text = ">a\nMKTL\n>b\nGG\n";
   const std::string path = temporary("record_reader_packed");
-  for (const std::string& packed :
-       {gzip(text), gzip(">a\nMK") + gzip("TL\n>b\n") + gzip("GG\n"), zstd(text)}) {
+  for (const std::string& packed : {gzip(text), gzip(">a\nMK") + gzip("TL\n>b\n") + gzip("GG\n"), zstd(text)}) {
     write_text(path, packed);
     EXPECT_EQ(read({path}).ids, "a b");
     EXPECT_EQ(read({path}).letters, 6);
@@ -173,13 +165,11 @@ TEST(RecordReader, MissingFilesAreNamedAtOnce) {
 TEST(RecordReader, S31MemoryDoesNotGrow) {
   const std::string path = temporary("record_reader_large.fa.gz");
   std::string text;
-  for (int i = 0; i < 1000; ++i)
-    text += ">r" + std::to_string(i) + " of many\n" + std::string(300, 'A') + "\n";
+  for (int i = 0; i < 1000; ++i) text += ">r" + std::to_string(i) + " of many\n" + std::string(300, 'A') + "\n";
   const std::string member = gzip(text);
   {
     AtomicFile file(path);
-    for (int i = 0; i < 100; ++i)
-      file.write(member);
+    for (int i = 0; i < 100; ++i) file.write(member);
     file.commit();
   }
   RecordReader reader({path});
@@ -187,8 +177,7 @@ TEST(RecordReader, S31MemoryDoesNotGrow) {
   ASSERT_TRUE(reader.next(record));
   const std::int64_t before = peak_resident_bytes();
   std::int64_t count = 1;
-  while (reader.next(record))
-    ++count;
+  while (reader.next(record)) ++count;
   EXPECT_EQ(count, 100'000);
   EXPECT_LT(peak_resident_bytes() - before, 1 << 20);
   fs::remove(path);

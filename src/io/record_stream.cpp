@@ -29,8 +29,7 @@ std::unique_ptr<RecordStream> open_records(std::unique_ptr<ByteStream> bytes, co
   const std::string_view line = first_line(lines.peek());
   const char first = line.empty() ? '>' : trim(line)[0];
   if (first != '>' && first != ';') {
-    if (line.find('\0') != std::string_view::npos)
-      fail_input("expected {} to be FASTA, CSV or TSV text", name);
+    if (line.find('\0') != std::string_view::npos) fail_input("expected {} to be FASTA, CSV or TSV text", name);
     if (const auto layout = find_table(line, name, options)) {
       return std::make_unique<TableStream>(std::move(lines), *layout);
     }

@@ -32,8 +32,7 @@ class Trickle : public ByteStream {
 
 std::vector<Record> drain(RecordStream& stream) {
   std::vector<Record> records;
-  for (Record record; stream.next(record);)
-    records.push_back(record);
+  for (Record record; stream.next(record);) records.push_back(record);
   return records;
 }
 
@@ -69,14 +68,11 @@ TEST(Fasta, S22EmptyRecordsAreKept) {
   EXPECT_EQ(summary(parse("\n \n")), "");
 }
 
-TEST(Fasta, S23DuplicateIdsAreKept) {
-  EXPECT_EQ(summary(parse(">a\nMK\n>a\nML")), "a||MK a||ML");
-}
+TEST(Fasta, S23DuplicateIdsAreKept) { EXPECT_EQ(summary(parse(">a\nMK\n>a\nML")), "a||MK a||ML"); }
 
 TEST(Fasta, S24S25IdsStandAsTheyAre) {
   const std::string header(400, 'h');
-  EXPECT_EQ(summary(parse(">sp/P1/X\nM\n>../../x\nK\n>" + header + "\nL")),
-            "sp/P1/X||M ../../x||K " + header + "||L");
+  EXPECT_EQ(summary(parse(">sp/P1/X\nM\n>../../x\nK\n>" + header + "\nL")), "sp/P1/X||M ../../x||K " + header + "||L");
 }
 
 TEST(Fasta, S26IdIsTheFirstWordAndTheRestIsKept) {
@@ -88,8 +84,7 @@ TEST(Fasta, S27CtrlAEndsTheId) {
   EXPECT_EQ(summary(parse(">P1\x01P2 human\nM")), "P1|P2 human|M");
   EXPECT_EQ(summary(parse(">P1 a\x01P2 b\nM")), "P1|a\x01P2 b|M");
   std::string header = ">first";
-  for (int i = 0; i < 2000; ++i)
-    header += "\x01gi|" + std::to_string(i) + "| protein";
+  for (int i = 0; i < 2000; ++i) header += "\x01gi|" + std::to_string(i) + "| protein";
   const auto records = parse(header + "\nMK");
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].id, "first");
@@ -141,14 +136,12 @@ TEST(Fasta, TextWithoutAHeaderIsOneRecord) {
 TEST(Fasta, SemicolonComments) {
   EXPECT_EQ(summary(parse(">a\nMK\n; note\nTL\n;x\n")), "a||MKTL");
   EXPECT_EQ(summary(parse("; made by hand\n;\n>a\nMK")), "a||MK");
-  EXPECT_EQ(summary(parse(";LCBO prolactin\n; a comment\nMDSK\nGSS\n;NEXT\nMK")),
-            "LCBO|prolactin|MDSKGSS NEXT||MK");
+  EXPECT_EQ(summary(parse(";LCBO prolactin\n; a comment\nMDSK\nGSS\n;NEXT\nMK")), "LCBO|prolactin|MDSKGSS NEXT||MK");
   EXPECT_EQ(summary(parse("; nothing else\n")), "");
 }
 
 TEST(Fasta, PirHasADescriptionLineAndEndsWithAStar) {
-  EXPECT_EQ(summary(parse(
-                ">P1;CCHU\ncytochrome c\n MGD VEK*\n>P1;B\n\nMK\nTL\n*\nC;comment\n>F1;C x\ny\nM*K\nL*  \n")),
+  EXPECT_EQ(summary(parse(">P1;CCHU\ncytochrome c\n MGD VEK*\n>P1;B\n\nMK\nTL\n*\nC;comment\n>F1;C x\ny\nM*K\nL*  \n")),
             "CCHU|cytochrome c| MGD VEK B||MKTL C|xy|M*KL");
   EXPECT_EQ(summary(parse(">P1;A\n; odd title\nMK\n>b\nTL*")), "A|; odd title|MK b||TL*");
   EXPECT_EQ(summary(parse(">P1:A\nMK*\n")), "P1:A||MK*");
@@ -156,8 +149,7 @@ TEST(Fasta, PirHasADescriptionLineAndEndsWithAStar) {
 
 TEST(Fasta, LinesLongerThanTheBufferAndBytesOneByOne) {
   std::string text = ">long\n" + std::string(1'000'003, 'A') + "\n>b " + std::string(300'000, 'd') + "\n";
-  for (int i = 0; i < 20'000; ++i)
-    text += "MKTLLGGAVC\r";
+  for (int i = 0; i < 20'000; ++i) text += "MKTLLGGAVC\r";
   text += "\r\n>c\r\nW";
   const auto whole = parse(text);
   ASSERT_EQ(whole.size(), 3u);
@@ -171,8 +163,7 @@ TEST(Fasta, LinesLongerThanTheBufferAndBytesOneByOne) {
 
 TEST(Table, CsvWithQuotedFields) {
   EXPECT_EQ(summary(parse("id,sequence\nP1,MKTL\nP2,GG\n")), "P1||MKTL P2||GG");
-  EXPECT_EQ(summary(parse("\"id\",\"note\",\"sequence\"\n\"P\"\"1\"\"\",\"a, b\nc\",\"MK\nTL\"\n")),
-            "P\"1\"||MKTL");
+  EXPECT_EQ(summary(parse("\"id\",\"note\",\"sequence\"\n\"P\"\"1\"\"\",\"a, b\nc\",\"MK\nTL\"\n")), "P\"1\"||MKTL");
   EXPECT_EQ(summary(parse("Seq;Name\r\nMK;P1\r\n\r\nTL;P2")), "P1||MK P2||TL");
   EXPECT_EQ(summary(parse("sequence\nMK\nTL\n")), "||MK ||TL");
   EXPECT_EQ(summary(parse("\xef\xbb\xbfsequence,id\nMK,a\n")), "a||MK");
@@ -188,10 +179,8 @@ TEST(Table, ColumnsAreChosenByName) {
   const std::string text = "key,heavy,light\nk1,MK,GG\n";
   EXPECT_EQ(summary(parse(text, {"light", "key"})), "k1||GG");
   EXPECT_EQ(summary(parse(text, {"heavy", ""})), "||MK");
-  EXPECT_THAT(error_of(text, {"Light", ""}),
-              HasSubstr("column 'Light'; its first line has key, heavy, light"));
-  EXPECT_THAT(error_of(text, {"light", "id"}),
-              HasSubstr("column 'id' for the ids; its columns are key, heavy, light"));
+  EXPECT_THAT(error_of(text, {"Light", ""}), HasSubstr("column 'Light'; its first line has key, heavy, light"));
+  EXPECT_THAT(error_of(text, {"light", "id"}), HasSubstr("column 'id' for the ids; its columns are key, heavy, light"));
   EXPECT_THAT(error_of(text), HasSubstr("its columns are key, heavy, light"));
   EXPECT_EQ(summary(parse(">a\nMK", {"light", ""})), "a||MK");
 }
@@ -218,14 +207,12 @@ TEST(Table, AnOpenQuoteIsAnErrorWithItsLine) {
 
 TEST(Table, BytesOneByOne) {
   const std::string text = "id,sequence,x\n\"a\"\"\n\",\"MK\"\"\",\"\"\r\nb,TL,\"\"\"\"\n";
-  EXPECT_EQ(summary(drain(*open_records(std::make_unique<Trickle>(text), "input", {}))),
-            summary(parse(text)));
+  EXPECT_EQ(summary(drain(*open_records(std::make_unique<Trickle>(text), "input", {}))), summary(parse(text)));
   EXPECT_EQ(summary(parse(text)), "a\"||MK\" b||TL");
 }
 
 TEST(RecordStream, BinaryFilesAreRefused) {
-  EXPECT_THAT(error_of(std::string("\x08\0\0\0\0\0\0\0{}", 10)),
-              HasSubstr("expected input to be FASTA, CSV or TSV"));
+  EXPECT_THAT(error_of(std::string("\x08\0\0\0\0\0\0\0{}", 10)), HasSubstr("expected input to be FASTA, CSV or TSV"));
 }
 
 }  // namespace

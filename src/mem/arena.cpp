@@ -27,7 +27,8 @@ Slot ArenaLayout::book(std::string name, std::int64_t bytes) {
 
 std::string ArenaLayout::table() const {
   std::string text;
-  for (const Row& row : rows_) text += fmt::format("{:<28} {:>10.2f} MiB\n", row.name, static_cast<double>(row.bytes) / kMiB);
+  for (const Row& row : rows_)
+    text += fmt::format("{:<28} {:>10.2f} MiB\n", row.name, static_cast<double>(row.bytes) / kMiB);
   return text + fmt::format("{:<28} {:>10.2f} MiB\n", "sum", static_cast<double>(end_) / kMiB);
 }
 

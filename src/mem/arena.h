@@ -58,6 +58,8 @@ class HostArena {
     return reinterpret_cast<T*>(block_.get() + copy * stride_ + slot.offset);
   }
   std::int64_t bytes() const noexcept { return bytes_; }
+  // Bytes of each copy, at least what its layout booked.
+  std::int64_t copy_bytes() const noexcept { return stride_; }
 
  private:
   std::unique_ptr<std::byte, ArenaUnmap> block_;

@@ -26,7 +26,9 @@ Context::Context(ThreadPool& pool) : pool_(&pool), scratch_(&own_scratch_) {
   }
 }
 
-void Context::plan_scratch(const ArenaLayout& layout) { own_scratch_ = HostArena(layout, pool_->size()); }
+void Context::plan_scratch(const ArenaLayout& layout) {
+  if (layout.bytes() > own_scratch_.copy_bytes()) own_scratch_ = HostArena(layout, pool_->size());
+}
 
 void Context::set_profiling(bool on) {
   profiling_ = on;

@@ -37,7 +37,8 @@ class Context {
   // Workers an op may use: the pool's size for a root context, 1 for a lane.
   int workers() const { return pool_ ? pool_->size() : 1; }
 
-  // Gives every lane its own copy of `layout`. Existing scratch is dropped.
+  // Makes room for `layout` in every lane. All plans share that room: what an op leaves there is gone with the next op,
+  // and earlier plans stay good. Not while an op runs.
   void plan_scratch(const ArenaLayout& layout);
   // This lane's part of the planned scratch (lane 0's, for a root context).
   template <class T>

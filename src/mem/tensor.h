@@ -29,8 +29,7 @@ struct TensorView {
   std::array<std::int64_t, kMaxRank> stride{};  // elements between neighbours along each axis
 
   // Row-major view of `data`.
-  static TensorView contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> sizes,
-                               Device device = {}) {
+  static TensorView contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> sizes, Device device = {}) {
     assert(sizes.size() <= kMaxRank);
     TensorView view{data, dtype, device, static_cast<int>(sizes.size()), {}, {}};
     int axis = 0;

@@ -37,8 +37,7 @@ void check_sizes(const Esm2Config& config) {
     fail_input("expected {}, got hidden {}, heads {}, feed-forward {}, layers {}", expected, config.hidden,
                config.heads, config.feed_forward, config.layers);
   };
-  if (config.layers < 1 || config.hidden < 1 || config.heads < 1 || config.feed_forward < 1)
-    bad("positive sizes");
+  if (config.layers < 1 || config.hidden < 1 || config.heads < 1 || config.feed_forward < 1) bad("positive sizes");
   if (config.hidden % config.heads != 0) bad("a hidden size that is a multiple of the number of heads");
   if (config.head_width() % 2 != 0) bad("an even head width (rotary positions pair its two halves)");
   if (config.head_width() > 128) bad("a head width of at most 128");
@@ -49,18 +48,15 @@ void check_sizes(const Esm2Config& config) {
 void check_processor(const EncoderShape& shape) {
   const GemmDesc desc{shape.hidden, shape.hidden, shape.precision};
   if (gemm_implementation(desc) != "reference" || !forced_row("gemm").empty()) return;
-  fail(ErrorKind::device, "expected a processor for {} ({}), this one has {}; use f32",
-       name_of(shape.precision), gemm_objection("onednn", desc), describe_cpu());
+  fail(ErrorKind::device, "expected a processor for {} ({}), this one has {}; use f32", name_of(shape.precision),
+       gemm_objection("onednn", desc), describe_cpu());
 }
 
 EncoderShape shape_of(const Esm2Config& config, Precision precision) {
-  return {config.hidden,         config.heads,     config.feed_forward,
-          config.layer_norm_eps, config.tanh_gelu, precision};
+  return {config.hidden, config.heads, config.feed_forward, config.layer_norm_eps, config.tanh_gelu, precision};
 }
 
-std::string layer_prefix(std::int64_t i) {
-  return fmt::format("layer.{}.", i);
-}
+std::string layer_prefix(std::int64_t i) { return fmt::format("layer.{}.", i); }
 
 }  // namespace
 
@@ -90,34 +86,26 @@ std::shared_ptr<const Esm2> Esm2::build(Context& context, const Esm2Config& conf
     w.contact_bias = read_vector(read, "contact.bias", 1).front();
   }
 
-  for (std::int64_t i = 0; i < config.layers; ++i)
-    w.layers.emplace_back(shape, read, layer_prefix(i));
+  for (std::int64_t i = 0; i < config.layers; ++i) w.layers.emplace_back(shape, read, layer_prefix(i));
   const std::int64_t linears = config.layers * EncoderLayer::kLinears;
   context.parallel_for(linears + (config.has_lm_head ? 1 : 0), [&](Context&, std::int64_t task) {
     if (task == linears) {
       const char* decoder = params.has("lm_head.decoder.weight") ? "lm_head.decoder.weight" : "embed.weight";
       w.lm_head.emplace(config.hidden, config.vocabulary, config.layer_norm_eps, read, decoder);
     } else {
-      w.layers[static_cast<std::size_t>(task / EncoderLayer::kLinears)].pack(task % EncoderLayer::kLinears,
-                                                                             read);
+      w.layers[static_cast<std::size_t>(task / EncoderLayer::kLinears)].pack(task % EncoderLayer::kLinears, read);
     }
   });
   return model;
 }
 
-const Esm2Config& Esm2::config() const {
-  return weights_->config;
-}
-Precision Esm2::precision() const {
-  return weights_->shape.precision;
-}
+const Esm2Config& Esm2::config() const { return weights_->config; }
+Precision Esm2::precision() const { return weights_->shape.precision; }
 
 std::int64_t Esm2::weight_bytes() const {
-  const auto vectors =
-      weights_->embedding.size() + 2 * weights_->final_weight.size() + weights_->contact_weight.size();
+  const auto vectors = weights_->embedding.size() + 2 * weights_->final_weight.size() + weights_->contact_weight.size();
   std::int64_t sum = static_cast<std::int64_t>(vectors * sizeof(float));
-  for (const EncoderLayer& layer : weights_->layers)
-    sum += layer.bytes();
+  for (const EncoderLayer& layer : weights_->layers) sum += layer.bytes();
   return sum + (weights_->lm_head ? weights_->lm_head->bytes() : 0);
 }
 
@@ -134,8 +122,7 @@ struct SessionPlan {
   std::optional<LmHead::Scratch> head;
   Slot head_rows, head_logits;
 
-  SessionPlan(const Esm2Config& config, const EncoderShape& shape, const LmHead* lm_head,
-              std::int64_t max_tokens)
+  SessionPlan(const Esm2Config& config, const EncoderShape& shape, std::int64_t max_tokens)
       : rows(padded_rows(max_tokens)),
         panel(shape, scratch),
         attention({shape.activation_dtype(), shape.heads, shape.head_width()}) {
@@ -146,11 +133,10 @@ struct SessionPlan {
     attended = activations.book("attended", rows * C * element);
     final = activations.book("final", rows * C * 4);
     positions = activations.book("positions", rows * 4);
-    attention_scratch = scratch.book(
-        "attention",
-        std::max(attention.scratch_bytes(max_tokens), contact_scratch_bytes(shape.head_width(), max_tokens)));
-    if (!lm_head) return;
-    head.emplace(*lm_head, scratch);
+    attention_scratch = scratch.book("attention", std::max(attention.scratch_bytes(max_tokens),
+                                                           contact_scratch_bytes(shape.head_width(), max_tokens)));
+    if (!config.has_lm_head) return;
+    head.emplace(C, scratch);
     head_rows = scratch.book("head.rows", kPanelRows * C * 4);
     head_logits = scratch.book("head.logits", kPanelRows * config.vocabulary * 4);
   }
@@ -172,7 +158,7 @@ struct Esm2Session::State {
         w(model->weights()),
         context(root),
         max_tokens(tokens),
-        plan(w.config, w.shape, w.lm_head ? &*w.lm_head : nullptr, tokens),
+        plan(w.config, w.shape, tokens),
         activations(plan.activations),
         rotary(w.config.head_width(), w.config.inv_freq) {
     context.plan_scratch(plan.scratch);
@@ -204,8 +190,7 @@ void Esm2Session::State::begin(const PackedBatch& batch) {
   std::copy(batch.positions.begin(), batch.positions.end(), at<std::int32_t>(plan.positions));
   std::fill_n(at<std::int32_t>(plan.positions) + rows, padded - rows, 0);
   std::fill_n(activation_row(plan.attended, rows, C),
-              (padded - rows) * C * static_cast<std::int64_t>(size_of(w.shape.activation_dtype())),
-              std::byte{0});
+              (padded - rows) * C * static_cast<std::int64_t>(size_of(w.shape.activation_dtype())), std::byte{0});
   rotary.reserve(batch.longest);
 }
 
@@ -220,9 +205,9 @@ void Esm2Session::State::run_panels(const PackedBatch& batch, std::int64_t layer
                                                            activation_row(plan.attended, first, C));
     }
     if (layer < w.config.layers) {
-      w.layers[static_cast<std::size_t>(layer)].attention_inputs(
-          lane, plan.panel, rows, at<std::int32_t>(plan.positions, first, 1), rotary,
-          activation_row(plan.qkv, first, 3 * C));
+      w.layers[static_cast<std::size_t>(layer)].attention_inputs(lane, plan.panel, rows,
+                                                                 at<std::int32_t>(plan.positions, first, 1), rotary,
+                                                                 activation_row(plan.qkv, first, 3 * C));
     } else {
       layernorm(lane, {rows.x, count, C, w.final_weight.data(), w.final_bias.data(), w.config.layer_norm_eps,
                        at<float>(plan.final, first, C), DType::f32});
@@ -251,13 +236,11 @@ Esm2Session::Esm2Session(std::shared_ptr<const Esm2> model, Context& context, st
     : state_(std::make_unique<State>(std::move(model), context, max_tokens)) {}
 Esm2Session::~Esm2Session() = default;
 
-std::int64_t Esm2Session::max_tokens() const {
-  return state_->max_tokens;
-}
+std::int64_t Esm2Session::max_tokens() const { return state_->max_tokens; }
 
 std::int64_t Esm2Session::memory_for(const Esm2Config& config, Precision precision, std::int64_t max_tokens,
                                      int workers) {
-  const SessionPlan plan(config, shape_of(config, precision), nullptr, max_tokens);
+  const SessionPlan plan(config, shape_of(config, precision), max_tokens);
   return plan.activations.bytes() + workers * plan.scratch.bytes();
 }
 
@@ -283,8 +266,8 @@ void Esm2Session::logits(std::span<const std::int64_t> rows, float* out) {
   const auto count = static_cast<std::int64_t>(rows.size());
   s.context.parallel_for((count + kPanelRows - 1) / kPanelRows, [&](Context& lane, std::int64_t panel) {
     const std::int64_t first = panel * kPanelRows;
-    const auto part = rows.subspan(static_cast<std::size_t>(first),
-                                   static_cast<std::size_t>(std::min(kPanelRows, count - first)));
+    const auto part =
+        rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(std::min(kPanelRows, count - first)));
     s.head_panel(lane, part, out + first * s.w.config.vocabulary);
   });
 }
@@ -296,8 +279,7 @@ void Esm2Session::contacts(const PackedBatch& batch, float* out) {
   const std::int64_t L = batch.rows() - 2, H = config.heads;
   if (L == 0) return;
   ArenaLayout layout;
-  const Slot map = layout.book("contact map", L * L * 4),
-             sums = layout.book("row sums", config.layers * H * L * 4),
+  const Slot map = layout.book("contact map", L * L * 4), sums = layout.book("row sums", config.layers * H * L * 4),
              bands = layout.book("column sums", kContactBands * H * L * 4);
   const HostArena arena(layout);
   std::fill_n(arena.at<float>(map), L * L, 0.0f);
@@ -306,13 +288,13 @@ void Esm2Session::contacts(const PackedBatch& batch, float* out) {
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     s.run_panels(batch, layer);
     add_contact_scores(s.context, s.plan.attention_scratch,
-                       {s.at<std::byte>(s.plan.qkv), s.w.shape.activation_dtype(), L, H, config.head_width(),
-                        s.scale(), s.w.contact_weight.data() + layer * H, arena.at<float>(map),
+                       {s.at<std::byte>(s.plan.qkv), s.w.shape.activation_dtype(), L, H, config.head_width(), s.scale(),
+                        s.w.contact_weight.data() + layer * H, arena.at<float>(map),
                         arena.at<float>(sums) + layer * H * L, arena.at<float>(bands)});
     if (layer + 1 < config.layers) s.attend(batch);
   }
-  finish_contacts(s.context, {arena.at<float>(map), arena.at<float>(sums), s.w.contact_weight.data(),
-                              config.layers * H, L, s.w.contact_bias, out});
+  finish_contacts(s.context, {arena.at<float>(map), arena.at<float>(sums), s.w.contact_weight.data(), config.layers * H,
+                              L, s.w.contact_bias, out});
 }
 
 }  // namespace biowarp

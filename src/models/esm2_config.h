@@ -13,16 +13,16 @@ namespace biowarp {
 
 struct Esm2Config {
   std::int64_t layers = 0;
-  std::int64_t hidden = 0;             // C
-  std::int64_t heads = 0;              // H; head width D = C / H, even
-  std::int64_t feed_forward = 0;       // F
-  std::int64_t vocabulary = 33;        // V, without padding rows
+  std::int64_t hidden = 0;        // C
+  std::int64_t heads = 0;         // H; head width D = C / H, even
+  std::int64_t feed_forward = 0;  // F
+  std::int64_t vocabulary = 33;   // V, without padding rows
   float layer_norm_eps = 1e-5f;
-  bool token_dropout = true;           // scale embeddings, zero <mask> rows
-  bool tanh_gelu = false;              // TransformerEngine's form of GELU in the MLP; the exact erf form otherwise
+  bool token_dropout = true;  // scale embeddings, zero <mask> rows
+  bool tanh_gelu = false;     // TransformerEngine's form of GELU in the MLP; the exact erf form otherwise
   bool has_lm_head = false;
   bool has_contact_head = false;
-  std::vector<float> inv_freq;         // [D/2] rotary frequencies from the checkpoint; empty: 10000^(-2j/D)
+  std::vector<float> inv_freq;  // [D/2] rotary frequencies from the checkpoint; empty: 10000^(-2j/D)
 
   std::int64_t head_width() const { return hidden / heads; }
 };

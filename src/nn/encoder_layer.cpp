@@ -11,8 +11,7 @@
 namespace biowarp {
 
 DType EncoderShape::activation_dtype() const {
-  const bool bf16 =
-      precision == Precision::bf16 || (precision == Precision::int8 && cpu_features().avx512_bf16);
+  const bool bf16 = precision == Precision::bf16 || (precision == Precision::int8 && cpu_features().avx512_bf16);
   return bf16 ? DType::bf16 : DType::f32;
 }
 
@@ -45,18 +44,10 @@ void EncoderLayer::pack(int which, const ParamReader& read) {
   const std::int64_t C = shape_.hidden, F = shape_.feed_forward;
   const Precision precision = shape_.precision;
   switch (which) {
-    case 0:
-      qkv_ = Linear({C, 3 * C, precision}, read, prefix_ + "qkv");
-      break;
-    case 1:
-      attn_out_ = Linear({C, C, precision}, read, prefix_ + "attn_out");
-      break;
-    case 2:
-      fc1_ = Linear({C, F, precision}, read, prefix_ + "fc1");
-      break;
-    case 3:
-      fc2_ = Linear({F, C, precision}, read, prefix_ + "fc2");
-      break;
+    case 0: qkv_ = Linear({C, 3 * C, precision}, read, prefix_ + "qkv"); break;
+    case 1: attn_out_ = Linear({C, C, precision}, read, prefix_ + "attn_out"); break;
+    case 2: fc1_ = Linear({C, F, precision}, read, prefix_ + "fc1"); break;
+    case 3: fc2_ = Linear({F, C, precision}, read, prefix_ + "fc2"); break;
   }
 }
 
@@ -64,26 +55,23 @@ Operand EncoderLayer::normed_operand(Context& lane, const PanelScratch& scratch,
                                      const std::vector<float>& weight, const std::vector<float>& bias) const {
   const DType dtype = shape_.precision == Precision::bf16 ? DType::bf16 : DType::f32;
   void* normed = scratch.normed(lane);
-  layernorm(lane, {rows.x, rows.count, shape_.hidden, weight.data(), bias.data(), shape_.layer_norm_eps,
-                   normed, dtype});
+  layernorm(lane,
+            {rows.x, rows.count, shape_.hidden, weight.data(), bias.data(), shape_.layer_norm_eps, normed, dtype});
   return as_operand(lane, shape_.precision, normed, dtype, rows.count, shape_.hidden, scratch.quantize(lane));
 }
 
 void EncoderLayer::attention_inputs(Context& lane, const PanelScratch& scratch, const Rows& rows,
-                                    const std::int32_t* positions, const RotaryTable& rotary,
-                                    void* qkv) const {
+                                    const std::int32_t* positions, const RotaryTable& rotary, void* qkv) const {
   const Operand normed = normed_operand(lane, scratch, rows, attn_norm_weight_, attn_norm_bias_);
   const Accumulator product = qkv_.forward(lane, normed, rows.count, scratch.product(lane));
   rotary_qkv(lane, {product, rows.count, shape_.heads, shape_.head_width(), positions, &rotary, qkv,
                     shape_.activation_dtype()});
 }
 
-void EncoderLayer::finish(Context& lane, const PanelScratch& scratch, const Rows& rows,
-                          const void* attended) const {
+void EncoderLayer::finish(Context& lane, const PanelScratch& scratch, const Rows& rows, const void* attended) const {
   const std::int64_t C = shape_.hidden, F = shape_.feed_forward;
   const QuantizeBuffers quantize = scratch.quantize(lane);
-  const Operand a =
-      as_operand(lane, shape_.precision, attended, shape_.activation_dtype(), rows.count, C, quantize);
+  const Operand a = as_operand(lane, shape_.precision, attended, shape_.activation_dtype(), rows.count, C, quantize);
   add_residual(lane, {attn_out_.forward(lane, a, rows.count, scratch.output(lane)), rows.count, C, rows.x});
 
   const Operand normed = normed_operand(lane, scratch, rows, mlp_norm_weight_, mlp_norm_bias_);

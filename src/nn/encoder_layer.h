@@ -34,17 +34,11 @@ class PanelScratch {
  public:
   PanelScratch(const EncoderShape& shape, ArenaLayout& layout);
 
-  void* normed(Context& lane) const {
-    return lane.scratch<std::byte>(normed_);
-  }  // [kPanelRows, C] f32 or bf16
-  void* product(Context& lane) const {
-    return lane.scratch<std::byte>(product_);
-  }  // [kPanelRows, max(3C, F)] 4 bytes
-  void* output(Context& lane) const { return lane.scratch<std::byte>(output_); }  // [kPanelRows, C] 4 bytes
-  void* hidden(Context& lane) const {
-    return lane.scratch<std::byte>(hidden_);
-  }                                               // [kPanelRows, F] bf16, bf16 only
-  QuantizeBuffers quantize(Context& lane) const;  // K up to max(C, F), int8 only
+  void* normed(Context& lane) const { return lane.scratch<std::byte>(normed_); }    // [kPanelRows, C] f32 or bf16
+  void* product(Context& lane) const { return lane.scratch<std::byte>(product_); }  // [kPanelRows, max(3C, F)] 4 bytes
+  void* output(Context& lane) const { return lane.scratch<std::byte>(output_); }    // [kPanelRows, C] 4 bytes
+  void* hidden(Context& lane) const { return lane.scratch<std::byte>(hidden_); }    // [kPanelRows, F] bf16, bf16 only
+  QuantizeBuffers quantize(Context& lane) const;                                    // K up to max(C, F), int8 only
 
  private:
   Slot normed_, product_, output_, hidden_, codes_, scale_, zero_;
@@ -67,16 +61,16 @@ class EncoderLayer {
   };
 
   // positions [count]; qkv [count, H*3*D] in activation_dtype
-  void attention_inputs(Context& lane, const PanelScratch& scratch, const Rows& rows,
-                        const std::int32_t* positions, const RotaryTable& rotary, void* qkv) const;
+  void attention_inputs(Context& lane, const PanelScratch& scratch, const Rows& rows, const std::int32_t* positions,
+                        const RotaryTable& rotary, void* qkv) const;
   // attended [count, C] in activation_dtype
   void finish(Context& lane, const PanelScratch& scratch, const Rows& rows, const void* attended) const;
 
   std::int64_t bytes() const;
 
  private:
-  Operand normed_operand(Context& lane, const PanelScratch& scratch, const Rows& rows,
-                         const std::vector<float>& weight, const std::vector<float>& bias) const;
+  Operand normed_operand(Context& lane, const PanelScratch& scratch, const Rows& rows, const std::vector<float>& weight,
+                         const std::vector<float>& bias) const;
 
   EncoderShape shape_;
   std::string prefix_;

@@ -25,10 +25,8 @@ Accumulator Linear::forward(Context& lane, const Operand& x, std::int64_t rows, 
   gemm(lane, *weights_, x.data, rows, y);
   const GemmDesc& desc = weights_->desc();
   if (desc.precision != Precision::int8) return {y, desc.out, false, {}};
-  return {y,
-          desc.out,
-          true,
-          {x.row_scale, x.row_zero, weights_->column_scale(), weights_->column_sum(), weights_->bias()}};
+  return {
+      y, desc.out, true, {x.row_scale, x.row_zero, weights_->column_scale(), weights_->column_sum(), weights_->bias()}};
 }
 
 Operand as_operand(Context& lane, Precision precision, const void* x, DType x_dtype, std::int64_t rows,

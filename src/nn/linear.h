@@ -14,8 +14,7 @@
 namespace biowarp {
 
 // Reads rows first .. first+count-1 of a parameter as f32; a vector's rows are its elements.
-using ParamReader =
-    std::function<void(std::string_view name, std::int64_t first, std::int64_t count, float* out)>;
+using ParamReader = std::function<void(std::string_view name, std::int64_t first, std::int64_t count, float* out)>;
 
 // A whole vector parameter.
 std::vector<float> read_vector(const ParamReader& read, const std::string& name, std::int64_t length);
@@ -40,8 +39,7 @@ class Linear {
   // Packs `name`.weight [out, in] and `name`.bias [out].
   Linear(const GemmDesc& desc, const ParamReader& read, const std::string& name);
   // Packs a weight alone, with a bias given as a vector (empty: zeros).
-  Linear(const GemmDesc& desc, const ParamReader& read, const std::string& weight_name,
-         const std::vector<float>& bias);
+  Linear(const GemmDesc& desc, const ParamReader& read, const std::string& weight_name, const std::vector<float>& bias);
 
   // y [rows, out] gets the product; the result describes it for the pass that follows.
   Accumulator forward(Context& lane, const Operand& x, std::int64_t rows, void* y) const;

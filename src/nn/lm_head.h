@@ -20,7 +20,7 @@ class LmHead {
   // Working memory per worker.
   class Scratch {
    public:
-    Scratch(const LmHead& head, ArenaLayout& layout);
+    Scratch(std::int64_t hidden, ArenaLayout& layout);
 
    private:
     friend class LmHead;
@@ -28,8 +28,7 @@ class LmHead {
   };
 
   // h [count, C] f32 -> logits [count, V]; count a multiple of kRowQuantum, at most kPanelRows
-  void forward(Context& lane, const Scratch& scratch, const float* h, std::int64_t count,
-               float* logits) const;
+  void forward(Context& lane, const Scratch& scratch, const float* h, std::int64_t count, float* logits) const;
 
   std::int64_t vocabulary() const { return vocabulary_; }
   std::int64_t bytes() const { return dense_.bytes() + decoder_.bytes(); }

@@ -4,19 +4,20 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/cpu.h"
 #include "mem/context.h"
 #include "ops/gemm/gemm.h"
 
 namespace biowarp {
 
-inline std::int64_t padded_rows(std::int64_t rows) {
-  return (rows + kRowQuantum - 1) / kRowQuantum * kRowQuantum;
-}
+inline std::int64_t padded_rows(std::int64_t rows) { return (rows + kRowQuantum - 1) / kRowQuantum * kRowQuantum; }
 
-// Rows per panel so that every worker gets some; the products give the same bits at any size.
+// Rows per panel so that every worker gets some; the products give the same bits at any size. Each panel streams all
+// weights of its layers once: where AMX outruns the memory behind them, panels are as large as they may be; elsewhere
+// half of that keeps a panel's own rows in the second cache level.
 inline std::int64_t panel_rows(std::int64_t rows, int workers) {
   const std::int64_t share = padded_rows((rows + workers - 1) / workers);
-  return std::clamp(share, kRowQuantum, kPanelRows);
+  return std::clamp(share, kRowQuantum, cpu_features().amx_bf16 ? kPanelRows : kPanelRows / 2);
 }
 
 // body(lane, first, count) over all rows up to padded_rows(rows); count is a multiple of kRowQuantum.

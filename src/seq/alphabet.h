@@ -15,8 +15,8 @@ constexpr std::int32_t kCls = 0, kPad = 1, kEos = 2, kUnk = 3, kFirstLetter = 4,
 constexpr std::int32_t kStandardEnd = 24;
 
 constexpr std::array<std::string_view, kVocabulary> kTokens{
-    "<cls>", "<pad>", "<eos>", "<unk>", "L", "A", "G", "V", "S", "E", "R",        "T",     "I", "D", "P", "K", "Q",
-    "N",     "F",     "Y",     "M",     "H", "W", "C", "X", "B", "U", "Z",        "O",     ".", "-", "<null_1>", "<mask>"};
+    "<cls>", "<pad>", "<eos>", "<unk>", "L", "A", "G", "V", "S", "E", "R", "T", "I", "D", "P",        "K",     "Q",
+    "N",     "F",     "Y",     "M",     "H", "W", "C", "X", "B", "U", "Z", "O", ".", "-", "<null_1>", "<mask>"};
 
 // Token of an upper-case letter, '.' or '-'; -1 for everything else.
 constexpr std::int32_t token_of(char letter) {

@@ -21,9 +21,7 @@ enum Kind : std::uint8_t { kPlain = 0x00, kLower = 0x40, kGap = 0x80, kOther = 0
 constexpr std::uint8_t kKindBits = 0xc0, kTokenBits = 0x3f;
 enum Other : std::uint8_t { kBlank, kStop, kUnknownUpper, kUnknownLower, kSpecial, kForeign };
 
-constexpr std::uint8_t entry(Kind kind, int value) {
-  return static_cast<std::uint8_t>(kind | value);
-}
+constexpr std::uint8_t entry(Kind kind, int value) { return static_cast<std::uint8_t>(kind | value); }
 
 constexpr std::array<std::uint8_t, 256> make_table() {
   std::array<std::uint8_t, 256> table{};
@@ -31,26 +29,21 @@ constexpr std::array<std::uint8_t, 256> make_table() {
   for (const char blank : {' ', '\t', '\r', '\n', '\v', '\f'}) {
     table[static_cast<unsigned char>(blank)] = entry(kOther, kBlank);
   }
-  for (char digit = '0'; digit <= '9'; ++digit)
-    table[static_cast<unsigned char>(digit)] = entry(kOther, kBlank);
+  for (char digit = '0'; digit <= '9'; ++digit) table[static_cast<unsigned char>(digit)] = entry(kOther, kBlank);
   for (char letter = 'A'; letter <= 'Z'; ++letter) {
     const std::int32_t token = esm::token_of(letter);
-    const auto upper = static_cast<unsigned char>(letter),
-               lower = static_cast<unsigned char>(letter + 'a' - 'A');
+    const auto upper = static_cast<unsigned char>(letter), lower = static_cast<unsigned char>(letter + 'a' - 'A');
     table[upper] = token < 0 ? entry(kOther, kUnknownUpper) : entry(kPlain, token);
     table[lower] = token < 0 ? entry(kOther, kUnknownLower) : entry(kLower, token);
   }
-  for (const char gap : {'.', '-'})
-    table[static_cast<unsigned char>(gap)] = entry(kGap, esm::token_of(gap));
+  for (const char gap : {'.', '-'}) table[static_cast<unsigned char>(gap)] = entry(kGap, esm::token_of(gap));
   table['*'] = entry(kOther, kStop);
   table['<'] = entry(kOther, kSpecial);
   return table;
 }
 constexpr std::array<std::uint8_t, 256> kTable = make_table();
 
-std::uint8_t look_up(char letter) {
-  return kTable[static_cast<unsigned char>(letter)];
-}
+std::uint8_t look_up(char letter) { return kTable[static_cast<unsigned char>(letter)]; }
 
 // "'#'", "'é' (not ASCII)" or "byte 0x07".
 std::string name_character(std::string_view text) {
@@ -86,8 +79,7 @@ class Translator {
   bool take_plain_block() {
     if (slow_until_ > at_ || letters_.size() - at_ < kBlock) return false;
     std::uint8_t kinds = 0;
-    for (std::size_t i = 0; i < kBlock; ++i)
-      kinds |= out_[i] = look_up(letters_[at_ + i]);
+    for (std::size_t i = 0; i < kBlock; ++i) kinds |= out_[i] = look_up(letters_[at_ + i]);
     if ((kinds & kKindBits) != kPlain) {
       slow_until_ = at_ + kBlock;
       return false;
@@ -102,27 +94,17 @@ class Translator {
     const std::uint8_t value = look_up(letters_[at_]);
     const auto token = static_cast<std::uint8_t>(value & kTokenBits);
     switch (value & kKindBits) {
-      case kPlain:
-        put(token);
-        break;
-      case kLower:
-        put_lower(token);
-        break;
-      case kGap:
-        policy_.strip_gaps ? void(++changes().gaps) : put(token);
-        break;
-      default:
-        take_other(static_cast<Other>(token));
-        return;
+      case kPlain: put(token); break;
+      case kLower: put_lower(token); break;
+      case kGap: policy_.strip_gaps ? void(++changes().gaps) : put(token); break;
+      default: take_other(static_cast<Other>(token)); return;
     }
     ++at_;
   }
 
   void take_other(Other other) {
     switch (other) {
-      case kBlank:
-        ++changes().blanks;
-        break;
+      case kBlank: ++changes().blanks; break;
       case kStop:
         *out_++ = esm::kX;
         ++open_stops_;
@@ -135,12 +117,8 @@ class Translator {
         if (!policy_.soft_mask_to_x) ++changes().unknown;
         put_lower(esm::kX);
         break;
-      case kSpecial:
-        take_special();
-        return;
-      case kForeign:
-        refuse(name_character(letters_.substr(at_)));
-        return;
+      case kSpecial: take_special(); return;
+      case kForeign: refuse(name_character(letters_.substr(at_))); return;
     }
     ++at_;
   }
@@ -173,8 +151,7 @@ class Translator {
   void settle_stops() { changes().inner_stops += std::exchange(open_stops_, 0); }
 
   void refuse(const std::string& what) {
-    result_.error =
-        fmt::format("{} at column {} of the sequence is not a letter of a protein", what, at_ + 1);
+    result_.error = fmt::format("{} at column {} of the sequence is not a letter of a protein", what, at_ + 1);
   }
 
   // SaProt writes each residue as an amino acid and a lower-case letter of its structure: MdKv is two
@@ -246,8 +223,7 @@ std::string describe(const LetterChanges& changes) {
   };
   std::string text;
   for (const auto& [what, count] : rows) {
-    if (count != 0)
-      fmt::format_to(std::back_inserter(text), "{}{} {}", text.empty() ? "" : ", ", what, count);
+    if (count != 0) fmt::format_to(std::back_inserter(text), "{}{} {}", text.empty() ? "" : ", ", what, count);
   }
   return text;
 }

@@ -27,9 +27,7 @@ struct LetterChanges {
   std::int64_t inner_stops = 0;  // read as X
   std::int64_t unknown = 0;      // letters read as X
   std::int64_t gaps = 0;         // dropped gaps
-  bool any() const {
-    return upper_cased + soft_masked + blanks + final_stops + inner_stops + unknown + gaps != 0;
-  }
+  bool any() const { return upper_cased + soft_masked + blanks + final_stops + inner_stops + unknown + gaps != 0; }
   LetterChanges& operator+=(const LetterChanges& other);
 };
 

@@ -17,8 +17,7 @@ using testing::HasSubstr;
 // Tokens back as text: '#' stands for <mask>.
 std::string text_of(const Residues& residues) {
   std::string text;
-  for (const std::uint8_t token : residues.tokens)
-    text += token == esm::kMask ? '#' : esm::kTokens[token][0];
+  for (const std::uint8_t token : residues.tokens) text += token == esm::kMask ? '#' : esm::kTokens[token][0];
   return text;
 }
 
@@ -39,8 +38,7 @@ constexpr LetterPolicy kStripGaps{.strip_gaps = true}, kSoftMask{.soft_mask_to_x
 TEST(Letters, EveryTokenOfTheVocabulary) {
   const Residues residues = read_residues("LAGVSERTIDPKQNFYMHWCXBUZO.-");
   ASSERT_EQ(residues.tokens.size(), 27u);
-  for (std::size_t i = 0; i < 27; ++i)
-    EXPECT_EQ(residues.tokens[i], i + 4);
+  for (std::size_t i = 0; i < 27; ++i) EXPECT_EQ(residues.tokens[i], i + 4);
   EXPECT_FALSE(residues.changes.any());
 }
 
@@ -141,8 +139,7 @@ TEST(Letters, BlocksAndSingleLettersAgree) {
   for (std::size_t length = 1; length < 100; ++length) {
     for (std::size_t odd = 0; odd < length; ++odd) {
       std::string letters;
-      for (std::size_t i = 0; i < length; ++i)
-        letters += esm::kTokens[4 + i % 20][0];
+      for (std::size_t i = 0; i < length; ++i) letters += esm::kTokens[4 + i % 20][0];
       std::string lower = letters;
       lower[odd] = static_cast<char>(lower[odd] + 32);
       const Residues residues = read_residues(lower);
@@ -154,8 +151,7 @@ TEST(Letters, BlocksAndSingleLettersAgree) {
 
 TEST(Letters, LongRecordsKeepEveryResidue) {
   std::string letters;
-  for (int i = 0; i < 1'000'000; ++i)
-    letters += esm::kTokens[static_cast<std::size_t>(4 + i % 20)][0];
+  for (int i = 0; i < 1'000'000; ++i) letters += esm::kTokens[static_cast<std::size_t>(4 + i % 20)][0];
   letters[999'999] = 'j';
   const Residues residues = read_residues(letters);
   ASSERT_EQ(residues.tokens.size(), letters.size());
@@ -167,8 +163,7 @@ TEST(Letters, ChangesInWords) {
   EXPECT_EQ(describe({}), "");
   LetterChanges changes = read_residues("mkJL*").changes;
   changes += read_residues("M*L-", kStripGaps).changes;
-  EXPECT_EQ(describe(changes),
-            "upper-cased 2, final * dropped 1, inner * read as X 1, J read as X 1, gaps dropped 1");
+  EXPECT_EQ(describe(changes), "upper-cased 2, final * dropped 1, inner * read as X 1, J read as X 1, gaps dropped 1");
 }
 
 }  // namespace

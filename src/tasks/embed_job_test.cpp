@@ -483,6 +483,17 @@ TEST_F(EmbedJobTest, TornFilesAreCutBack) {
   }
 }
 
+// Killed behind the last rename, before the journal was removed.
+TEST_F(EmbedJobTest, TheJournalOfAWholeFileGoes) {
+  input(many(40));
+  run();
+  const auto whole = files();
+  write_text(path("out.npy.journal.partial"), read_text(path("out.npy.index.tsv")));
+  job_.resume = true;
+  EXPECT_EQ(run().resumed, 40);
+  EXPECT_EQ(files(), whole);
+}
+
 TEST_F(EmbedJobTest, UsageErrorsComeBeforeAnyFile) {
   input(many(3));
   const auto refused = [&](const char* expected) {

@@ -81,6 +81,9 @@ ResumePoint find_resume_point(const OutputPaths& paths, const EmbeddingLayout& l
     }
     const bool no_file_needed = input_ended && number > 0 && left.records() == 0;
     if (!no_file_needed && !(left.finished() && left.at_end())) return left.point(number, before);
+    // A run that was killed behind its last rename leaves the journal of a file that is whole.
+    std::error_code ignored;
+    std::filesystem::remove(paths.journal(number) + ".partial", ignored);
     before += left.records();
     if (input_ended) return {before, true, number - (no_file_needed ? 1 : 0), 0, 0, -1, -1};
   }

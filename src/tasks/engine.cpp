@@ -14,7 +14,7 @@ namespace {
 
 // The time of one thread per token is flat from batches of 2,048 to 16,384 tokens (docs/benchmarks.md), so the budget
 // only has to keep workers from waiting for each other at the end of every op: four panels of 128 rows for each.
-constexpr std::int64_t kRowsPerWorker = 512;
+constexpr std::int64_t kRowsPerWorker = 1024;
 constexpr std::int64_t kFewestTokens = 4096;
 constexpr std::int64_t kMostTokens = 32768;
 

@@ -54,13 +54,9 @@ void check(Bytes bytes, const ReadOptions& options) {
 
 }  // namespace
 
-void fuzz_fasta(Bytes bytes) {
-  check(bytes, {});
-}
+void fuzz_fasta(Bytes bytes) { check(bytes, {}); }
 
-void fuzz_table(Bytes bytes) {
-  check(bytes, {"letters", "key"});
-}
+void fuzz_table(Bytes bytes) { check(bytes, {"letters", "key"}); }
 
 void fuzz_packed(Bytes bytes) {
   char buffer[4096];

@@ -56,10 +56,8 @@ void watch_for_death() {
     __sanitizer_set_death_callback(report_death);
     return;
   }
-  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
-    std::signal(number, on_signal);
-  const rlimit limit{std::size_t{3} << 30,
-                     std::size_t{3} << 30};  // sanitizers need more address space than this
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(number, on_signal);
+  const rlimit limit{std::size_t{3} << 30, std::size_t{3} << 30};  // sanitizers need more address space than this
   setrlimit(RLIMIT_AS, &limit);
 }
 
@@ -128,14 +126,12 @@ int replay(const std::vector<std::string>& words) {
   const Target* target = words.size() < 2 ? nullptr : find_target(words[1]);
   if (!target) return 2;
   bool good = true;
-  for (std::size_t i = 2; i < words.size(); ++i)
-    good = survives(*target, words[i], read_file(words[i])) && good;
+  for (std::size_t i = 2; i < words.size(); ++i) good = survives(*target, words[i], read_file(words[i])) && good;
   return good ? 0 : 1;
 }
 
 int list() {
-  for (const Target& target : targets())
-    std::printf("%s\n", std::string(target.name).c_str());
+  for (const Target& target : targets()) std::printf("%s\n", std::string(target.name).c_str());
   return 0;
 }
 
@@ -168,8 +164,7 @@ int run(const std::vector<std::string>& words) {
   }
   bool good = true;
   for (const Target& target : targets()) {
-    if (arguments->target.empty() || arguments->target == target.name)
-      good = fuzz(target, *arguments) && good;
+    if (arguments->target.empty() || arguments->target == target.name) good = fuzz(target, *arguments) && good;
   }
   return good ? 0 : 1;
 }
@@ -177,6 +172,4 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace biowarp::fuzz
 
-int main(int count, char** words) {
-  return biowarp::fuzz::run({words + 1, words + count});
-}
+int main(int count, char** words) { return biowarp::fuzz::run({words + 1, words + count}); }

@@ -24,16 +24,8 @@ class Random {
   std::uint64_t state_;
 };
 
-constexpr std::array<std::uint64_t, 10> kExtremes{0,
-                                                  1,
-                                                  0x7f,
-                                                  0xff,
-                                                  0x7fff,
-                                                  0x7fffffff,
-                                                  0xffffffff,
-                                                  0x7fffffffffffffff,
-                                                  0x8000000000000000,
-                                                  0xffffffffffffffff};
+constexpr std::array<std::uint64_t, 10> kExtremes{
+    0, 1, 0x7f, 0xff, 0x7fff, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff};
 
 // Pieces of the formats under test.
 constexpr std::array<std::string_view, 24> kWords{
@@ -41,9 +33,7 @@ constexpr std::array<std::string_view, 24> kWords{
     "<pad>",   "\x1f\x8b\x08", "null", "[]",   "{}", "-1", "{",  "}", "1e999", "9223372036854775807",
     "\\u0000", "data_offsets", "F32",  "\xff"};
 
-std::size_t place(const std::string& text, Random& random) {
-  return random.below(text.size() + 1);
-}
+std::size_t place(const std::string& text, Random& random) { return random.below(text.size() + 1); }
 
 void flip_bit(std::string& text, Random& random) {
   if (text.empty()) return;
@@ -63,8 +53,7 @@ void remove_range(std::string& text, Random& random) {
 void repeat_range(std::string& text, Random& random) {
   const std::size_t at = place(text, random);
   const std::string range = text.substr(at, 1 + random.below(64));
-  for (std::size_t times = 1 + random.below(8); times > 0; --times)
-    text.insert(at, range);
+  for (std::size_t times = 1 + random.below(8); times > 0; --times) text.insert(at, range);
 }
 
 void insert_word(std::string& text, Random& random) {
@@ -77,8 +66,7 @@ void set_extreme(std::string& text, Random& random) {
   if (text.size() < width) return;
   const std::size_t at = random.below(text.size() - width + 1);
   const std::uint64_t value = kExtremes[random.below(kExtremes.size())];
-  for (std::size_t i = 0; i < width; ++i)
-    text[at + i] = static_cast<char>(value >> (8 * i));
+  for (std::size_t i = 0; i < width; ++i) text[at + i] = static_cast<char>(value >> (8 * i));
 }
 
 void splice(std::string& text, const std::string& other, Random& random) {
@@ -92,27 +80,13 @@ std::string mutate(const std::vector<std::string>& corpus, std::uint64_t number)
   std::string text = corpus[random.below(corpus.size())];
   for (std::size_t changes = 1 + random.below(8); changes > 0; --changes) {
     switch (random.below(7)) {
-      case 0:
-        flip_bit(text, random);
-        break;
-      case 1:
-        set_byte(text, random);
-        break;
-      case 2:
-        remove_range(text, random);
-        break;
-      case 3:
-        repeat_range(text, random);
-        break;
-      case 4:
-        insert_word(text, random);
-        break;
-      case 5:
-        set_extreme(text, random);
-        break;
-      default:
-        splice(text, corpus[random.below(corpus.size())], random);
-        break;
+      case 0: flip_bit(text, random); break;
+      case 1: set_byte(text, random); break;
+      case 2: remove_range(text, random); break;
+      case 3: repeat_range(text, random); break;
+      case 4: insert_word(text, random); break;
+      case 5: set_extreme(text, random); break;
+      default: splice(text, corpus[random.below(corpus.size())], random); break;
     }
   }
   text.resize(std::min(text.size(), kLargest));

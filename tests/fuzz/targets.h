@@ -35,8 +35,6 @@ const Target* find_target(std::string_view name);
 // Calls the target; biowarp::Error is a good end, every other exception passes.
 void run_target(const Target& target, Bytes bytes);
 
-inline std::string_view text_of(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+inline std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 }  // namespace biowarp::fuzz

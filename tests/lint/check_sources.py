@@ -5,7 +5,7 @@ usage: check_sources.py [ROOT]
 
 - no call of exit, abort or their kin under src/ (tests aside): errors are thrown
 - no file longer than 600 lines
-- no marks of unfinished work
+- no marks of unfinished work, none of an unfinished merge
 - a header opens with a comment and has #pragma once
 - functions and classes of public headers are marked BIOWARP_API, or defined right there
 - no tabs, no trailing blanks, a line break at the end
@@ -60,6 +60,8 @@ def text_problems(path, text):
     for number, line in enumerate(lines, 1):
         if match := NOTES.search(line):
             yield number, f"{match[1]}: finish it or file an issue"
+        if line.startswith(("<" * 7 + " ", ">" * 7 + " ")):
+            yield number, "mark of a merge conflict"
         if "\t" in line:
             yield number, "tab"
         if line != line.rstrip():

@@ -157,6 +157,9 @@ class Sources(Tree):
         for mark in ("TO" + "DO", "FIX" + "ME"):
             self.assert_found("src/base/bad.cpp", f"// {mark}: later\n", mark)
 
+    def test_merge_conflict(self):
+        self.assert_found("src/base/bad.cpp", "int x;\n" + "<" * 7 + " HEAD\n", "merge conflict")
+
     def test_pragma_once(self):
         self.assert_found("src/base/bad.h", "// Text.\nint f();\n", "#pragma once")
 

@@ -13,8 +13,7 @@ namespace biowarp {
 inline std::string gzip(const std::string& text) {
   z_stream state{};
   constexpr int kGzip = 16 + MAX_WBITS;
-  if (deflateInit2(&state, 6, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw std::runtime_error("deflate");
+  if (deflateInit2(&state, 6, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::runtime_error("deflate");
   std::string packed(deflateBound(&state, text.size()), '\0');
   state.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
   state.avail_in = static_cast<uInt>(text.size());

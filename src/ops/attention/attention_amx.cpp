@@ -18,6 +18,7 @@
 // g++ 12 takes the undefined operands inside its own intrinsics for uninitialised variables of ours.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 
 #include "ops/attention/attention_bf16-inl.h"
 
@@ -79,7 +80,8 @@ BIOWARP_INLINE inline void multiply(const TileBlock& block, std::int64_t steps, 
 
 template <int kWidth>
 struct AmxKernel : Bf16Block<kWidth, kWidth, 32> {
-  using Buffers = typename Bf16Block<kWidth, kWidth, 32>::Buffers;
+  using Base = Bf16Block<kWidth, kWidth, 32>;
+  using Buffers = typename Base::Buffers;
   static constexpr int kQueryGroup = 16;
   static constexpr std::int64_t kKeyStep = 32;
   static constexpr int kPairs = kWidth / 2;
@@ -90,6 +92,16 @@ struct AmxKernel : Bf16Block<kWidth, kWidth, 32> {
           {reinterpret_cast<const char*>(b.queries), kPairs * 4, 64, reinterpret_cast<const char*>(b.keys + key + k),
            padded * 4, padded * 64, reinterpret_cast<char*>(b.scores + k), kKeyBlock * 4},
           kWidth / 32, true, rows);
+    }
+  }
+
+  static void bounded_softmax(Buffers& b, std::int64_t padded, std::int64_t key, std::int64_t valid, std::int64_t width,
+                              int rows, float factor, SoftmaxState* state) {
+    scores(b, padded, key, width, rows);
+    for (int i = 0; i < rows; ++i) {
+      float* S = b.scores + i * kKeyBlock;
+      std::fill(S + valid, S + width, -FLT_MAX);
+      state[i].sum += Base::exponentiate(S, b.probabilities + i * kKeyBlock, width, factor, state[i].largest);
     }
   }
 

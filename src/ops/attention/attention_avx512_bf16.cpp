@@ -17,16 +17,17 @@
 // g++ 12 takes the undefined operands inside its own intrinsics for uninitialised variables of ours.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 
 #include "ops/attention/attention_bf16-inl.h"
 
 namespace biowarp {
 namespace {
 
-// S[6, kVectors * 16] = q[6, D] . keys[D, kVectors * 16]
+// sum[6, kVectors] = q[6, D] . keys[D, kVectors * 16], in registers
 template <int kPairs, int kVectors>
-BIOWARP_INLINE inline void score_tile(const Pair* q, const Pair* keys, std::int64_t padded, float* S) {
-  __m512 sum[6][kVectors];
+BIOWARP_INLINE inline void multiply_scores(const Pair* q, const Pair* keys, std::int64_t padded,
+                                           __m512 (&sum)[6][kVectors]) {
   unroll<6>([&](auto i)
                 BIOWARP_INLINE { unroll<kVectors>([&](auto j) BIOWARP_INLINE { sum[i][j] = _mm512_setzero_ps(); }); });
 #pragma GCC unroll 1
@@ -39,8 +40,38 @@ BIOWARP_INLINE inline void score_tile(const Pair* q, const Pair* keys, std::int6
                            BIOWARP_INLINE { sum[i][j] = _mm512_dpbf16_ps(sum[i][j], value, (__m512bh)key[j]); });
     });
   }
+}
+
+template <int kPairs, int kVectors>
+BIOWARP_INLINE inline void score_tile(const Pair* q, const Pair* keys, std::int64_t padded, float* S) {
+  __m512 sum[6][kVectors];
+  multiply_scores<kPairs>(q, keys, padded, sum);
   unroll<6>([&](auto i) BIOWARP_INLINE {
     unroll<kVectors>([&](auto j) BIOWARP_INLINE { _mm512_storeu_ps(S + i * kKeyBlock + j * 16, sum[i][j]); });
+  });
+}
+
+// The same, and at once P = 2^((S - largest) factor) in bf16 for the first `valid` keys, zero for the others. The sums
+// of each row grow by its exponentials, lane by lane in `partial` [6, 16].
+template <int kPairs, int kVectors>
+BIOWARP_INLINE inline void probability_tile(const Pair* q, const Pair* keys, std::int64_t padded, std::int64_t valid,
+                                            float factor, const SoftmaxState* state, std::uint16_t* P, float* partial) {
+  __m512 sum[6][kVectors];
+  multiply_scores<kPairs>(q, keys, padded, sum);
+  const __m512 f = _mm512_set1_ps(factor);
+  const std::uint64_t lanes = valid >= kVectors * 16 ? ~0ull : (1ull << valid) - 1;
+  unroll<6>([&](auto i) BIOWARP_INLINE {
+    const __m512 shift = _mm512_set1_ps(state[i].largest * factor);
+    __m512 total = _mm512_load_ps(partial + i * 16);
+    unroll<kVectors>([&](auto j) BIOWARP_INLINE {
+      const auto here = static_cast<__mmask16>(lanes >> (16 * j));
+      sum[i][j] = _mm512_maskz_mov_ps(here, exp2_bf16(_mm512_fmsub_ps(sum[i][j], f, shift)));
+      total = _mm512_add_ps(total, sum[i][j]);
+    });
+    _mm512_store_ps(partial + i * 16, total);
+    unroll<kVectors / 2>([&](auto j) BIOWARP_INLINE {
+      _mm512_storeu_si512(P + i * kKeyBlock + j * 32, (__m512i)_mm512_cvtne2ps_pbh(sum[i][2 * j + 1], sum[i][2 * j]));
+    });
   });
 }
 
@@ -91,6 +122,23 @@ struct Bf16Kernel : Bf16Block<kWidth, (kWidth + 15) / 16 * 16, 12> {
         width - k >= 64 ? score_tile<kPairs, 4>(q, keys, padded, S) : score_tile<kPairs, 2>(q, keys, padded, S);
       }
     }
+  }
+
+  static void bounded_softmax(Buffers& b, std::int64_t padded, std::int64_t key, std::int64_t valid, std::int64_t width,
+                              int rows, float factor, SoftmaxState* state) {
+    alignas(64) float partial[Base::kQueries * 16] = {};
+    for (std::int64_t k = 0; k < width; k += 64) {
+      for (int i = 0; i < rows; i += 6) {
+        const Pair *q = b.queries + i * kPairs, *keys = b.keys + key + k;
+        std::uint16_t* P = b.probabilities + i * kKeyBlock + k;
+        if (width - k >= 64) {
+          probability_tile<kPairs, 4>(q, keys, padded, valid - k, factor, state + i, P, partial + i * 16);
+        } else {
+          probability_tile<kPairs, 2>(q, keys, padded, valid - k, factor, state + i, P, partial + i * 16);
+        }
+      }
+    }
+    for (int i = 0; i < rows; ++i) state[i].sum += _mm512_reduce_add_ps(_mm512_load_ps(partial + i * 16));
   }
 
   static void add_values(Buffers& b, std::int64_t key, std::int64_t valid, const float* correction, int rows) {

@@ -41,6 +41,30 @@ BIOWARP_INLINE inline __m512 exp2_bf16(__m512 x) {
   return _mm512_scalef_ps(p, x);
 }
 
+// to[j, i] = from[i, j] for 8 x 8 pairs; rows from_stride and to_stride apart.
+BIOWARP_INLINE inline void transpose_8x8(const Pair* from, std::int64_t from_stride, Pair* to, std::int64_t to_stride) {
+  __m256i row[8], two[8], four[8];
+  unroll<8>([&](auto i) BIOWARP_INLINE {
+    row[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i * from_stride));
+  });
+  unroll<4>([&](auto i) BIOWARP_INLINE {
+    two[2 * i] = _mm256_unpacklo_epi32(row[2 * i], row[2 * i + 1]);
+    two[2 * i + 1] = _mm256_unpackhi_epi32(row[2 * i], row[2 * i + 1]);
+  });
+  unroll<2>([&](auto i) BIOWARP_INLINE {
+    four[4 * i] = _mm256_unpacklo_epi64(two[4 * i], two[4 * i + 2]);
+    four[4 * i + 1] = _mm256_unpackhi_epi64(two[4 * i], two[4 * i + 2]);
+    four[4 * i + 2] = _mm256_unpacklo_epi64(two[4 * i + 1], two[4 * i + 3]);
+    four[4 * i + 3] = _mm256_unpackhi_epi64(two[4 * i + 1], two[4 * i + 3]);
+  });
+  unroll<4>([&](auto i) BIOWARP_INLINE {
+    const __m256i low = _mm256_permute2x128_si256(four[i], four[i + 4], 0x20);
+    const __m256i high = _mm256_permute2x128_si256(four[i], four[i + 4], 0x31);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i * to_stride), low);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + (i + 4) * to_stride), high);
+  });
+}
+
 // kWidth: head width the kernel is compiled for; kDV: the same for values; kRows queries at a time.
 template <int kWidth, int kDV, int kRows>
 struct Bf16Block {
@@ -54,6 +78,7 @@ struct Bf16Block {
     alignas(64) float scores[kRows * kKeyBlock];  // [kRows, kKeyBlock]
     alignas(64) std::uint16_t probabilities[kRows * kKeyBlock];
     alignas(64) float sums[kRows * kDV];  // [kRows, DV]
+    float longest_key = 0;                // largest length |k| of the packed keys
 
     Buffers(std::byte* scratch, std::int64_t length)
         : keys(reinterpret_cast<Pair*>(scratch)), values(keys + kPairs * padded_keys(length)) {}
@@ -82,6 +107,44 @@ struct Bf16Block {
       pack_keys(task, k0, padded, b);
       for (int i = 0; i < 16; i += 2) pack_value_pair(task, k0 + i, b.values + (k0 + i) / 2 * kDV);
     }
+    b.longest_key = longest_packed_key(b.keys, padded);
+  }
+
+  static float longest_packed_key(const Pair* keys, std::int64_t padded) {
+    __m512 largest = _mm512_setzero_ps();
+    for (std::int64_t k = 0; k < padded; k += 16) {
+      __m512 squares = _mm512_setzero_ps();
+      for (int w = 0; w < kPairs; ++w) {
+        const __m512bh pair = (__m512bh)_mm512_loadu_si512(keys + w * padded + k);
+        squares = _mm512_dpbf16_ps(squares, pair, pair);
+      }
+      largest = _mm512_max_ps(largest, squares);
+    }
+    return std::sqrt(_mm512_reduce_max_ps(largest));
+  }
+
+  static float length_of_query(const Pair* query) {
+    __m512 squares = _mm512_setzero_ps();
+    for (int w = 0; w < kPairs; w += 16) {
+      const auto here = static_cast<__mmask16>(kPairs - w >= 16 ? 0xffff : (1 << (kPairs - w)) - 1);
+      const __m512bh pairs = (__m512bh)_mm512_maskz_loadu_epi32(here, query + w);
+      squares = _mm512_dpbf16_ps(squares, pairs, pairs);
+    }
+    return std::sqrt(_mm512_reduce_add_ps(squares));
+  }
+
+  // Cauchy-Schwarz: a query's scores lie within +-|q| max |k|. Where that is below 2^50 after scaling, exponentials
+  // relative to the bound stay within f32 and bf16, whatever the true maximum. The answer is the same wherever the
+  // queries are computed, since blocks of queries are cut by position. NaN says no.
+  static bool bound_scores(const Buffers& b, int count, float factor, SoftmaxState* state) {
+    constexpr float kLargestExponent = 50.0f;
+    bool small = true;
+    for (int i = 0; i < count; ++i) {
+      state[i].largest = length_of_query(b.queries + i * kPairs) * b.longest_key;
+      small = small && state[i].largest * factor <= kLargestExponent;
+    }
+    if (!small) std::fill_n(state, count, SoftmaxState{});
+    return small;
   }
 
   static void pack_keys(const HeadTask& task, std::int64_t k0, std::int64_t padded, Buffers& b) {
@@ -89,7 +152,12 @@ struct Bf16Block {
     for (int i = 0; i < 16 && k0 + i < task.length; ++i) {
       copy_row(token(task, k0 + i) + task.head_width, task.head_width, reinterpret_cast<std::uint16_t*>(tile[i]));
     }
-    for (int w = 0; w < kPairs; ++w) {
+    int w = 0;
+    for (; w + 8 <= kPairs; w += 8) {
+      transpose_8x8(&tile[0][w], kPairs, b.keys + w * padded + k0, padded);
+      transpose_8x8(&tile[8][w], kPairs, b.keys + w * padded + k0 + 8, padded);
+    }
+    for (; w < kPairs; ++w) {
       for (int i = 0; i < 16; ++i) b.keys[w * padded + k0 + i] = tile[i][w];
     }
   }
@@ -99,7 +167,11 @@ struct Bf16Block {
     for (int i = 0; i < 2 && k + i < task.length; ++i) {
       std::memcpy(two[i], token(task, k + i) + 2 * task.head_width, static_cast<std::size_t>(task.head_width) * 2);
     }
-    for (int v = 0; v < kDV; ++v) out[v] = two[0][v] | Pair{two[1][v]} << 16;
+    for (int v = 0; v < kDV; v += 16) {
+      const __m512i low = _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(&two[0][v])));
+      const __m512i high = _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(&two[1][v])));
+      _mm512_storeu_si512(out + v, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
   }
 
   static void load_queries(const HeadTask& task, std::int64_t first, int count, int rows, Buffers& b) {
@@ -108,7 +180,6 @@ struct Bf16Block {
                reinterpret_cast<std::uint16_t*>(b.queries + i * kPairs));
     }
     std::memset(b.sums, 0, static_cast<std::size_t>(rows * kDV) * sizeof(float));
-    std::memset(b.probabilities, 0, sizeof b.probabilities);
   }
 
   // Exact where nothing has to be corrected: no earlier keys, or the same maximum.

@@ -6,6 +6,10 @@
 //   kKeyStep                                    keys are computed in multiples of this, 64 at most
 //   pack(task, padded, buffers)                 keys and values of the sequence in the kernel's own order
 //   load_queries(task, first, count, rows, b)   rows of the block, missing ones repeated; sums set to zero
+//   bound_scores(b, count, factor, state)       true when a bound on every query's scores, put into the states, is
+//   small
+//                                               enough to stand in for the running maximum
+//   bounded_softmax(b, padded, key, valid, width, rows, factor, state)   exponentials of the block under that bound
 //   scores(b, padded, key, width, rows)         raw products of the block with keys key .. key+width-1
 //   softmax(b, row, valid, width, factor, st)   exponentials; returns the correction of the row's earlier sums
 //   add_values(b, key, valid, correction, rows) sums = sums * correction + probabilities . values
@@ -22,8 +26,7 @@
 
 namespace biowarp {
 
-constexpr std::int64_t kKeyBlock = 256;  // keys per block: scores of 12 queries fill 12 KiB of the first cache level
-constexpr int kQueries = 12;             // queries per block, in one or two groups of 6
+constexpr std::int64_t kKeyBlock = 256;  // keys per block: scores of 12 queries are 12 KiB
 
 // Head widths the kernels are compiled for; a head in between is padded with zeros.
 inline std::int64_t kernel_width(std::int64_t width) {
@@ -42,7 +45,7 @@ void for_kernel_width(std::int64_t width, Body&& body) {
 
 // Running softmax of one query.
 struct SoftmaxState {
-  float largest = -FLT_MAX;  // raw score
+  float largest = -FLT_MAX;  // raw score, or a bound on all of them
   float sum = 0;
 };
 
@@ -61,11 +64,17 @@ __attribute__((always_inline)) inline void attend(const HeadTask& task, typename
     SoftmaxState state[kQueries];
     alignas(64) float correction[kQueries] = {};
     Kernel::load_queries(task, first, count, rows, buffers);
+    const bool bounded = Kernel::bound_scores(buffers, count, factor, state);
+    if (bounded) std::fill_n(correction, count, 1.0f);
     for (std::int64_t key = 0; key < task.length; key += kKeyBlock) {
       const std::int64_t valid = std::min(kKeyBlock, task.length - key);
       const std::int64_t width = (valid + Kernel::kKeyStep - 1) / Kernel::kKeyStep * Kernel::kKeyStep;
-      Kernel::scores(buffers, padded, key, width, rows);
-      for (int i = 0; i < count; ++i) correction[i] = Kernel::softmax(buffers, i, valid, width, factor, state[i]);
+      if (bounded) {
+        Kernel::bounded_softmax(buffers, padded, key, valid, width, rows, factor, state);
+      } else {
+        Kernel::scores(buffers, padded, key, width, rows);
+        for (int i = 0; i < count; ++i) correction[i] = Kernel::softmax(buffers, i, valid, width, factor, state[i]);
+      }
       Kernel::add_values(buffers, key, valid, correction, rows);
     }
     Kernel::store(buffers, state, task, first, count);

@@ -155,6 +155,10 @@ struct F32Kernel {
     std::fill_n(b.sums, rows * kDV, 0.0f);
   }
 
+  static bool bound_scores(Buffers&, int, float, SoftmaxState*) { return false; }
+  static void bounded_softmax(Buffers&, std::int64_t, std::int64_t, std::int64_t, std::int64_t, int, float,
+                              SoftmaxState*) {}
+
   static void scores(Buffers& b, std::int64_t padded, std::int64_t key, std::int64_t width, int rows) {
     for (std::int64_t k = 0; k < width; k += kScoreKeys) {
       for (int i = 0; i < rows; i += 6) {

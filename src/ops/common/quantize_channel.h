@@ -1,5 +1,6 @@
 // Weights to 8 bits, one output channel at a time:
 //   i8[k] = round(w[k] / scale),  scale = max |w[:]| / 127
+// A channel with a NaN or an infinity gets a NaN scale, so that it stays visible.
 #pragma once
 
 #include <cstdint>

@@ -88,8 +88,9 @@ HWY_INLINE VF exp2_f32(VF x) {
 #if HWY_TARGET == HWY_AVX3
   return VF{_mm512_scalef_ps(p.raw, whole.raw)};
 #else
-  const auto exponent = hn::ShiftLeft<23>(hn::ConvertTo(I32(), whole));
-  return hn::BitCast(d, hn::Add(hn::BitCast(I32(), p), exponent));
+  // A product, not a sum of exponents: a NaN in p stays one whatever its conversion gives.
+  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(I32(), whole), hn::Set(I32(), 127)));
+  return hn::Mul(p, hn::BitCast(d, exponent));
 #endif
 }
 

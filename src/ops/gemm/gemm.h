@@ -29,7 +29,7 @@ namespace biowarp {
 
 // Panels have a multiple of kRowQuantum rows and at most kPanelRows.
 constexpr std::int64_t kRowQuantum = 32;
-constexpr std::int64_t kPanelRows = 128;
+constexpr std::int64_t kPanelRows = 256;
 
 struct GemmDesc {
   std::int64_t in = 0;   // K

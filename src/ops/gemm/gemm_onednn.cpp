@@ -5,6 +5,7 @@
 // and 3.x compile.
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -18,7 +19,8 @@ namespace {
 
 using Type = dnnl::memory::data_type;
 using Tag = dnnl::memory::format_tag;
-constexpr std::int64_t kPanelSizes = kPanelRows / kRowQuantum;  // 32, 64, 96, 128 rows
+constexpr std::int64_t kLargest = 128;                        // rows of one primitive; larger panels take several
+constexpr std::int64_t kPanelSizes = kLargest / kRowQuantum;  // 32, 64, 96, 128 rows
 
 // oneDNN asks OpenMP for threads, both when it plans and when it runs. Our workers are the threads, so each
 // call sees exactly one; the caller's own setting is put back.
@@ -51,6 +53,8 @@ dnnl::engine& engine() {
   }();
   return cpu;
 }
+
+std::int64_t element_of(Type type) { return type == Type::f32 ? 4 : type == Type::bf16 ? 2 : 1; }
 
 struct Types {
   Type x, w, y;
@@ -90,7 +94,7 @@ class OneDnn : public GemmWeights {
  public:
   explicit OneDnn(const PlainWeights& plain) {
     const OneOpenMpThread single;
-    const auto whole = describe(plain.desc, kPanelRows, any_layout(plain.desc));
+    const auto whole = describe(plain.desc, kLargest, any_layout(plain.desc));
     const dnnl::memory::desc layout = whole.weights_desc();
     for (std::int64_t i = 0; i < kPanelSizes; ++i) {
       const auto panel = describe(plain.desc, (i + 1) * kRowQuantum, layout);
@@ -107,6 +111,21 @@ class OneDnn : public GemmWeights {
 
   void run(const void* x, std::int64_t rows, void* y) const override {
     const OneOpenMpThread single;
+    const auto x_row = static_cast<std::int64_t>(desc_.in * element_of(types_of(desc_.precision).x));
+    for (std::int64_t first = 0; first < rows; first += kLargest) {
+      run_part(static_cast<const std::byte*>(x) + first * x_row, std::min(kLargest, rows - first),
+               static_cast<std::byte*>(y) + first * desc_.out * 4);
+    }
+  }
+
+ private:
+  struct Panel {
+    dnnl::matmul primitive;
+    dnnl::memory::desc x, y, scratchpad;
+  };
+
+  // rows <= kLargest
+  void run_part(const void* x, std::int64_t rows, void* y) const {
     thread_local dnnl::stream stream(engine());
     thread_local std::vector<std::byte> scratch;
     const Panel& panel = panels_[static_cast<std::size_t>(rows / kRowQuantum - 1)];
@@ -121,12 +140,6 @@ class OneDnn : public GemmWeights {
     panel.primitive.execute(stream, args);
     stream.wait();
   }
-
- private:
-  struct Panel {
-    dnnl::matmul primitive;
-    dnnl::memory::desc x, y, scratchpad;
-  };
 
   void reorder_from(const PlainWeights& plain) {
     const Types types = types_of(plain.desc.precision);
@@ -160,7 +173,7 @@ std::string refuse(const GemmDesc& desc) {
   if (std::string missing = missing_instructions(desc.precision); !missing.empty()) return missing;
   const OneOpenMpThread single;
   const auto any = any_layout(desc);
-  for (const std::int64_t rows : {kRowQuantum, kPanelRows}) {
+  for (const std::int64_t rows : {kRowQuantum, kLargest}) {
     const std::string kernel = describe(desc, rows, any).impl_info_str();
     if (kernel.rfind("ref", 0) == 0 || kernel.rfind("gemm", 0) == 0) return "oneDNN has only '" + kernel + "' here";
   }

@@ -18,7 +18,7 @@ struct Case {
 // odd sizes, strip and block borders, then shapes of the 8M, 35M and 150M models
 const std::vector<Case> kCases{{1, 1},    {3, 7},     {16, 33},    {31, 65},    {64, 64},   {513, 17},
                                {127, 96}, {320, 960}, {320, 1280}, {1280, 320}, {480, 480}, {640, 33}};
-const std::vector<std::int64_t> kPanels{32, 64, 96, 128};
+const std::vector<std::int64_t> kPanels{32, 64, 96, 128, 160, 256};
 
 // Forces one row of the list while it lives.
 class Forced {
@@ -29,7 +29,7 @@ class Forced {
 
 struct Problem {
   GemmDesc desc;
-  std::vector<float> x, w, bias;      // [128, K], [N, K], [N]
+  std::vector<float> x, w, bias;      // [256, K], [N, K], [N]
   std::vector<std::uint16_t> x_bf16;  // bf16 operand
   std::vector<std::uint8_t> x_codes;  // int8 operand
 

@@ -1,6 +1,7 @@
 #include "ops/pool/pool.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -23,7 +24,7 @@ void max_rows(const float* rows, std::int64_t count, std::int64_t width, float* 
   for (std::int64_t r = 0; r < count; ++r) {
     for (std::int64_t c = 0; c < width; ++c) {
       const float value = rows[r * width + c];
-      out[c] = out[c] >= value ? out[c] : value;
+      if (value > out[c] || std::isnan(value)) out[c] = value;
     }
   }
 }
