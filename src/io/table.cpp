@@ -184,8 +184,7 @@ bool TableStream::next(Record& record) {
   }
   while (fields_.size() > layout_.columns && fields_.back().empty()) fields_.pop_back();
   if (fields_.size() != layout_.columns) {
-    record.error =
-        fmt::format("expected {} columns as in the header, got {}", layout_.columns, fields_.size());
+    record.error = fmt::format("expected {} columns as in the header, got {}", layout_.columns, fields_.size());
     return true;
   }
   record.sequence.swap(fields_[layout_.sequence]);
