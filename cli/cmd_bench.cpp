@@ -33,6 +33,10 @@ double slowest(const biowarp::BenchReport& report) {
   return *std::max_element(report.round_seconds.begin(), report.round_seconds.end());
 }
 
+double share_of_peak(const biowarp::BenchReport& report) {
+  return report.flops_per_second / report.peak_flops_per_second;
+}
+
 void print_text(const biowarp::BenchReport& report) {
   const biowarp::ModelInfo& model = report.model;
   fmt::print("model       {} ({} layers, width {}, {} heads), {}\n", model.name, model.layers, model.hidden,
@@ -45,7 +49,10 @@ void print_text(const biowarp::BenchReport& report) {
   fmt::print("throughput  {:.0f} tokens/s (median of {} rounds, {:.0f} to {:.0f}), {:.2f} ms per sequence\n",
              report.tokens_per_second, report.round_seconds.size(), tokens / slowest(report), tokens / fastest(report),
              report.ms_per_sequence);
-  if (!report.ops.empty()) fmt::print("arithmetic  {:.1f} GFLOP/s\n", report.flops_per_second * 1e-9);
+  if (!report.ops.empty()) {
+    fmt::print("arithmetic  {:.1f} GFLOP/s, {:.0f} % of the {:.1f} that matrix products reach in the caches\n",
+               report.flops_per_second * 1e-9, share_of_peak(report) * 100, report.peak_flops_per_second * 1e-9);
+  }
   fmt::print("latency     {:.2f} ms for one sequence of {} tokens\n", report.latency_seconds * 1e3,
              report.latency_tokens);
   fmt::print("start       model ready in {:.3f} s, first result {:.2f} s after the start of the process\n",
@@ -80,7 +87,10 @@ void print_json(const biowarp::BenchReport& report, const std::string& commit) {
   json.add("tokens_per_second", report.tokens_per_second);
   json.add("tokens_per_second_best", static_cast<double>(report.tokens) / fastest(report));
   json.add("ms_per_sequence", report.ms_per_sequence);
-  if (!ops.empty()) json.add("gflops", report.flops_per_second * 1e-9);
+  if (!ops.empty()) {
+    json.add("gflops", report.flops_per_second * 1e-9).add("peak_gflops", report.peak_flops_per_second * 1e-9);
+    json.add("share_of_peak", share_of_peak(report));
+  }
   json.add("latency_ms", report.latency_seconds * 1e3).add("latency_tokens", report.latency_tokens);
   json.add("load_seconds", report.load_seconds).add("first_result_seconds", report.first_result_seconds);
   json.add("peak_mib", in_mebibytes(report.peak_bytes)).add("weights_mib", in_mebibytes(model.weight_bytes));

@@ -45,11 +45,12 @@ struct BenchReport {
   std::int64_t latency_tokens = 0;
 
   std::vector<double> round_seconds;
-  double tokens_per_second = 0;  // median round
-  double ms_per_sequence = 0;    // median round
-  double flops_per_second = 0;   // matrix products and attention of the model, all workers; from the profiled round
-  std::int64_t peak_bytes = 0;   // largest resident size of the process
-  std::vector<BenchOp> ops;      // from a round of its own; "waiting" is what the ops do not cover
+  double tokens_per_second = 0;      // median round
+  double ms_per_sequence = 0;        // median round
+  double flops_per_second = 0;       // matrix products and attention of the model, all workers; from the profiled round
+  double peak_flops_per_second = 0;  // of matrix products whose panels and weights stay in the caches, all workers
+  std::int64_t peak_bytes = 0;       // largest resident size of the process
+  std::vector<BenchOp> ops;          // from a round of its own; "waiting" is what the ops do not cover
 };
 
 BIOWARP_API BenchReport run_bench(const BenchOptions& options);

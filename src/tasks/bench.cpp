@@ -19,6 +19,7 @@
 #include "seq/alphabet.h"
 #include "seq/protein.h"
 #include "tasks/engine.h"
+#include "tasks/peak.h"
 
 namespace biowarp {
 namespace {
@@ -180,6 +181,8 @@ void profile(Engine& engine, Pass& pass, BenchReport& report) {
   const double waiting = std::max(0.0, all_workers - covered);
   report.ops.push_back({"waiting", waiting, waiting / all_workers, 0});
   report.flops_per_second = flops / wall;
+  with_context(
+      [&](Context& context) { report.peak_flops_per_second = measure_peak(context, engine.info().precision); });
 }
 
 }  // namespace

@@ -89,91 +89,77 @@ class GemmRows : public ::testing::TestWithParam<std::tuple<std::string, Precisi
  protected:
   std::string row() const { return std::get<0>(GetParam()); }
   Precision precision() const { return std::get<1>(GetParam()); }
+
+  // Every case that the row takes; skips the test, with the row's words, when there is none.
+  template <class Body>
+  void for_each_case(Body&& body) {
+    std::string refused;
+    int ran = 0;
+    for (const Case& sizes : kCases) {
+      const Problem problem(sizes, precision());
+      refused = gemm_objection(row(), problem.desc);
+      if (!refused.empty()) continue;
+      ++ran;
+      const Forced forced(row());
+      body(problem, *problem.pack());
+    }
+    if (ran == 0) GTEST_SKIP() << refused;
+  }
 };
 
 TEST_P(GemmRows, AgreeWithDoubleArithmetic) {
-  std::string refused;
-  int ran = 0;
-  for (const Case& sizes : kCases) {
-    const Problem problem(sizes, precision());
-    if (const std::string why = gemm_objection(row(), problem.desc); !why.empty()) {
-      refused = why;
-      continue;
-    }
-    ++ran;
-    const Forced forced(row());
-    const auto weights = problem.pack();
-    ASSERT_EQ(weights->implementation(), row());
+  for_each_case([&](const Problem& problem, const GemmWeights& weights) {
+    const std::int64_t in = problem.desc.in, out = problem.desc.out;
+    ASSERT_EQ(weights.implementation(), row());
     for (const std::int64_t rows : kPanels) {
-      testing::Guarded<float> y(rows * sizes.out);
-      run(*weights, problem.operand(0), rows, y.data());
+      testing::Guarded<float> y(rows * out);
+      run(weights, problem.operand(0), rows, y.data());
       EXPECT_TRUE(y.intact());
       if (precision() == Precision::int8) continue;  // compared exactly below
       const auto expected = problem.product<double>(rows);
       const double floor = testing::largest_of(expected) * 1.2e-7;
       EXPECT_EQ(testing::objection(expected, y.span(), problem.product<float>(rows), floor), "")
-          << row() << " K " << sizes.in << " N " << sizes.out << " M " << rows;
+          << row() << " K " << in << " N " << out << " M " << rows;
     }
-  }
-  if (ran == 0) GTEST_SKIP() << refused;
+  });
 }
 
 TEST_P(GemmRows, Int8SumsAreExact) {
   if (precision() != Precision::int8) GTEST_SKIP() << "int8 only";
-  std::string refused;
-  int ran = 0;
-  for (const Case& sizes : kCases) {
-    const Problem problem(sizes, precision());
-    if (const std::string why = gemm_objection(row(), problem.desc); !why.empty()) {
-      refused = why;
-      continue;
-    }
-    ++ran;
-    const Forced forced(row());
-    const auto weights = problem.pack();
-    testing::Guarded<std::int32_t> y(kPanelRows * sizes.out);
-    run(*weights, problem.operand(0), kPanelRows, y.data());
-    std::vector<std::int8_t> codes(static_cast<std::size_t>(sizes.in));
-    for (std::int64_t n = 0; n < sizes.out; ++n) {
+  for_each_case([&](const Problem& problem, const GemmWeights& weights) {
+    const std::int64_t in = problem.desc.in, out = problem.desc.out;
+    testing::Guarded<std::int32_t> y(kPanelRows * out);
+    run(weights, problem.operand(0), kPanelRows, y.data());
+    std::vector<std::int8_t> codes(static_cast<std::size_t>(in));
+    for (std::int64_t n = 0; n < out; ++n) {
       float column_sum = 0;
-      const float scale = quantize_channel(problem.w.data() + n * sizes.in, sizes.in, codes.data(), &column_sum);
-      EXPECT_EQ(weights->column_scale()[n], scale);
-      EXPECT_EQ(weights->column_sum()[n], column_sum);
+      const float scale = quantize_channel(problem.w.data() + n * in, in, codes.data(), &column_sum);
+      EXPECT_EQ(weights.column_scale()[n], scale);
+      EXPECT_EQ(weights.column_sum()[n], column_sum);
       for (std::int64_t m = 0; m < kPanelRows; m += 13) {
         std::int32_t sum = 0;
-        for (std::int64_t k = 0; k < sizes.in; ++k) sum += problem.x_codes[m * sizes.in + k] * codes[k];
-        ASSERT_EQ(y.span()[m * sizes.out + n], sum) << "row " << m << " output " << n;
+        for (std::int64_t k = 0; k < in; ++k) sum += problem.x_codes[m * in + k] * codes[k];
+        ASSERT_EQ(y.span()[m * out + n], sum) << "row " << m << " output " << n;
       }
     }
-  }
-  if (ran == 0) GTEST_SKIP() << refused;
+  });
 }
 
 // The promise behind "same bits whatever the batch": a row's result does not depend on its panel.
 TEST_P(GemmRows, ARowHasTheSameBitsInEveryPanel) {
-  std::string refused;
-  int ran = 0;
-  for (const Case& sizes : kCases) {
-    const Problem problem(sizes, precision());
-    if (const std::string why = gemm_objection(row(), problem.desc); !why.empty()) {
-      refused = why;
-      continue;
-    }
-    ++ran;
-    const Forced forced(row());
-    const auto weights = problem.pack();
-    testing::Guarded<std::uint32_t> whole(kPanelRows * sizes.out);
-    run(*weights, problem.operand(0), kPanelRows, whole.data());
+  for_each_case([&](const Problem& problem, const GemmWeights& weights) {
+    const std::int64_t in = problem.desc.in, out = problem.desc.out;
+    testing::Guarded<std::uint32_t> whole(kPanelRows * out);
+    run(weights, problem.operand(0), kPanelRows, whole.data());
     for (const std::int64_t rows : kPanels) {
       for (std::int64_t first = 0; first + rows <= kPanelRows; first += 32) {
-        testing::Guarded<std::uint32_t> part(rows * sizes.out);
-        run(*weights, problem.operand(first), rows, part.data());
-        EXPECT_TRUE(std::equal(part.span().begin(), part.span().end(), whole.data() + first * sizes.out))
-            << row() << " K " << sizes.in << " N " << sizes.out << " M " << rows << " from " << first;
+        testing::Guarded<std::uint32_t> part(rows * out);
+        run(weights, problem.operand(first), rows, part.data());
+        EXPECT_TRUE(std::equal(part.span().begin(), part.span().end(), whole.data() + first * out))
+            << row() << " K " << in << " N " << out << " M " << rows << " from " << first;
       }
     }
-  }
-  if (ran == 0) GTEST_SKIP() << refused;
+  });
 }
 
 TEST(Gemm, ForcingAnUnknownRowSaysSo) {
