@@ -128,6 +128,7 @@ def test_pickle_of_a_model_that_changed(tmp_path, model, monkeypatch):
 def test_keyboard_interrupt_between_batches():
     program = """
 import os, signal, biowarp
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 model = biowarp.Model.from_pretrained()
 def press(done, total):
     if done < total:
