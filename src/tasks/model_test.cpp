@@ -62,7 +62,8 @@ std::vector<float> embedding_of(std::int32_t token) {
 }
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  if (a.size() != b.size()) return false;
+  return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 EncodeOptions all_layers_per_residue(std::int64_t tokens = 0) {
